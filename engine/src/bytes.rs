@@ -1,0 +1,231 @@
+//! All little-endian and packed-cell coding over byte slices; nothing else does any.
+//!
+//! Cells of 1 to 16 bits lie side by side, lowest bit first: cell `i` of width `w` is
+//! the bits `i·w .. (i+1)·w` of the region, where bit `b` is bit `b % 8` of byte `b / 8`.
+//! With 3-bit cells, cell 2 is bits 6, 7, 8: the two top bits of byte 0 and the lowest
+//! of byte 1.
+
+use std::ops::Range;
+
+use crate::region::Region;
+
+/// Reads a little-endian number at a byte offset.
+#[inline]
+pub fn read_u32(bytes: &[u8], at: usize) -> u32 {
+    let mut raw = [0; 4];
+    raw.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(raw)
+}
+
+/// Reads a little-endian number at a byte offset.
+#[inline]
+pub fn read_u64(bytes: &[u8], at: usize) -> u64 {
+    let mut raw = [0; 8];
+    raw.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(raw)
+}
+
+/// Writes a little-endian number at a byte offset.
+#[inline]
+pub fn write_u32(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+/// Writes a little-endian number at a byte offset.
+#[inline]
+pub fn write_u64(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+/// Whether a bit is set.
+#[inline]
+pub fn bit(bytes: &[u8], index: u64) -> bool {
+    bytes[(index / 8) as usize] & bit_mask(index) != 0
+}
+
+/// Sets a bit; true if it was clear.
+#[inline]
+pub fn set_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
+    let was_clear = !bit(region.bytes(), index);
+    if was_clear {
+        byte_of_bit(region, index)[0] |= bit_mask(index);
+    }
+    was_clear
+}
+
+/// Clears a bit; true if it was set.
+#[inline]
+pub fn clear_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
+    let was_set = bit(region.bytes(), index);
+    if was_set {
+        byte_of_bit(region, index)[0] &= !bit_mask(index);
+    }
+    was_set
+}
+
+#[inline]
+fn bit_mask(index: u64) -> u8 {
+    1 << (index % 8)
+}
+
+#[inline]
+fn byte_of_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> &mut [u8] {
+    let byte = (index / 8) as usize;
+    region.bytes_mut(byte..byte + 1)
+}
+
+/// How many of the bits in `range` are set.
+pub fn count_ones(bytes: &[u8], range: Range<u64>) -> u64 {
+    if range.is_empty() {
+        return 0;
+    }
+    let (first, last) = ((range.start / 8) as usize, ((range.end - 1) / 8) as usize);
+    let words = bytes[first..=last].chunks(8);
+    let whole: u64 = words
+        .map(|word| {
+            let mut raw = [0; 8];
+            raw[..word.len()].copy_from_slice(word);
+            u64::from(u64::from_le_bytes(raw).count_ones())
+        })
+        .sum();
+    let before = bytes[first] & (bit_mask(range.start) - 1);
+    let after = match range.end % 8 {
+        0 => 0,
+        used => bytes[last] >> used,
+    };
+    whole - u64::from(before.count_ones()) - u64::from(after.count_ones())
+}
+
+/// Packed cells of one width. The region they lie in has at least four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cells {
+    width_bits: u32,
+}
+
+impl Cells {
+    /// The widest cell.
+    pub const MAX_WIDTH_BITS: u32 = 16;
+
+    /// Cells just wide enough for values up to `max`, which is 1 to 65,535.
+    pub fn holding(max: u16) -> Self {
+        Cells {
+            width_bits: (u16::BITS - max.leading_zeros()).max(1),
+        }
+    }
+
+    /// The width of a cell.
+    pub fn width_bits(self) -> u32 {
+        self.width_bits
+    }
+
+    /// Where a cell starts, as a byte to prefetch.
+    #[inline]
+    pub fn byte_of(self, index: u64) -> usize {
+        (index * u64::from(self.width_bits) / 8) as usize
+    }
+
+    /// The four bytes that hold a cell, and how far up in them it lies. Near the end
+    /// of the region the window is moved back so that it stays inside.
+    #[inline]
+    fn window(self, length: usize, index: u64) -> (usize, u32) {
+        let first_bit = index * u64::from(self.width_bits);
+        let at = ((first_bit / 8) as usize).min(length - 4);
+        (at, (first_bit - 8 * at as u64) as u32)
+    }
+
+    #[inline]
+    fn mask(self) -> u32 {
+        (1 << self.width_bits) - 1
+    }
+
+    /// The value of a cell.
+    #[inline]
+    pub fn get(self, bytes: &[u8], index: u64) -> u32 {
+        let (at, shift) = self.window(bytes.len(), index);
+        (read_u32(bytes, at) >> shift) & self.mask()
+    }
+
+    /// Writes a cell.
+    #[inline]
+    pub fn set<R: Region + ?Sized>(self, region: &mut R, index: u64, value: u32) {
+        let (at, shift) = self.window(region.bytes().len(), index);
+        let window = region.bytes_mut(at..at + 4);
+        let others = read_u32(window, 0) & !(self.mask() << shift);
+        write_u32(window, 0, others | (value & self.mask()) << shift);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The definition, bit by bit.
+    fn naive_get(bytes: &[u8], width: u32, index: u64) -> u32 {
+        (0..width)
+            .filter(|&i| bit(bytes, index * u64::from(width) + u64::from(i)))
+            .map(|i| 1 << i)
+            .sum()
+    }
+
+    proptest! {
+        #[test]
+        fn cells_match_their_definition(
+            max in 1u16..,
+            start in proptest::collection::vec(any::<u8>(), 4..40),
+            writes in proptest::collection::vec((any::<u64>(), any::<u32>()), 0..40),
+        ) {
+            let cells = Cells::holding(max);
+            let width = cells.width_bits();
+            prop_assert!(u32::from(max) < 1 << width && u32::from(max) >= 1 << (width - 1));
+            let count = 8 * start.len() as u64 / u64::from(width);
+            let mut bytes = start;
+            let mut model: Vec<u32> = (0..count).map(|i| naive_get(&bytes, width, i)).collect();
+            let spare_bits = bytes.len() as u64 * 8 - count * u64::from(width);
+            let spare = |bytes: &[u8]| -> Vec<bool> {
+                let end = bytes.len() as u64 * 8;
+                (end - spare_bits..end).map(|i| bit(bytes, i)).collect()
+            };
+            let untouched = spare(&bytes);
+            for (index, value) in writes {
+                let (index, value) = (index % count, value & ((1 << width) - 1));
+                cells.set(&mut bytes[..], index, value);
+                model[index as usize] = value;
+            }
+            for (index, &value) in model.iter().enumerate() {
+                prop_assert_eq!(cells.get(&bytes, index as u64), value);
+            }
+            prop_assert_eq!(spare(&bytes), untouched);
+        }
+
+        #[test]
+        fn counting_matches_looking(bytes in proptest::collection::vec(any::<u8>(), 1..40), a: u64, b: u64) {
+            let bits = bytes.len() as u64 * 8;
+            let (a, b) = (a % (bits + 1), b % (bits + 1));
+            let range = a.min(b)..a.max(b);
+            let looked = range.clone().filter(|&i| bit(&bytes, i)).count() as u64;
+            prop_assert_eq!(count_ones(&bytes, range), looked);
+        }
+    }
+
+    #[test]
+    fn setting_and_clearing_report_the_change() {
+        let mut bytes = [0u8; 8];
+        assert!(set_bit(&mut bytes[..], 63));
+        assert!(!set_bit(&mut bytes[..], 63));
+        assert_eq!(bytes[7], 0x80);
+        assert!(clear_bit(&mut bytes[..], 63));
+        assert!(!clear_bit(&mut bytes[..], 63));
+    }
+
+    #[test]
+    fn numbers_are_little_endian() {
+        let mut bytes = [0u8; 13];
+        write_u64(&mut bytes, 1, 0x0102_0304_0506_0708);
+        write_u32(&mut bytes, 9, 0x0a0b_0c0d);
+        assert_eq!(bytes, [0, 8, 7, 6, 5, 4, 3, 2, 1, 0x0d, 0x0c, 0x0b, 0x0a]);
+        assert_eq!(read_u64(&bytes, 1), 0x0102_0304_0506_0708);
+        assert_eq!(read_u32(&bytes, 9), 0x0a0b_0c0d);
+    }
+}

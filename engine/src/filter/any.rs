@@ -1,0 +1,166 @@
+//! Every filter there is, listed once, and the loops that run them.
+//!
+//! A batch is dispatched once; inside it the compiler sees one concrete filter and one
+//! concrete region, so choosing a filter at run time costs nothing an observation.
+
+use super::{
+    Bloom, BuildError, Descriptor, Filter, FilterSpec, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
+    Observation, Registers, Rlbsbf, Stable, Verdict,
+};
+use crate::fingerprint::Fingerprint;
+use crate::region::Region;
+
+/// How many observations ahead memory is asked for: far enough to cover a miss in
+/// memory, near enough that the line is still in the first cache when it is used.
+const LOOKAHEAD: usize = 12;
+
+macro_rules! filters {
+    ($($filter:ident),+ $(,)?) => {
+        /// A filter chosen at run time.
+        #[derive(Clone, Debug)]
+        pub enum AnyFilter {
+            $(#[doc = concat!("See [`", stringify!($filter), "`].")] $filter($filter)),+
+        }
+
+        /// Every filter, in the order in which they are shown.
+        pub fn registry() -> &'static [&'static Descriptor] {
+            const { &[$(&$filter::DESCRIPTOR),+] }
+        }
+
+        fn build_unchecked(spec: &FilterSpec, memory_bits: u64) -> Result<AnyFilter, BuildError> {
+            let name = spec.descriptor().name;
+            $(if name == $filter::DESCRIPTOR.name {
+                return $filter::build(spec, memory_bits).map(AnyFilter::$filter);
+            })+
+            unreachable!("a spec names a filter of the registry")
+        }
+
+        macro_rules! dispatch {
+            ($any:expr, $name:ident => $call:expr) => {
+                match $any { $(AnyFilter::$filter($name) => $call),+ }
+            };
+        }
+    };
+}
+
+filters!(Bloom, Stable, Rlbsbf);
+
+impl AnyFilter {
+    /// The filter of a spec in a memory of `memory_bits`.
+    pub fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+        if memory_bits < MIN_MEMORY_BITS {
+            return Err(BuildError::TooSmall {
+                filter: spec.to_string(),
+                memory_bits,
+                minimum_bits: MIN_MEMORY_BITS,
+            });
+        }
+        let maximum_bits = MAX_MEMORY_BITS.min((isize::MAX as u64).saturating_mul(8));
+        if memory_bits > maximum_bits {
+            return Err(BuildError::TooLarge {
+                filter: spec.to_string(),
+                memory_bits,
+                maximum_bits,
+            });
+        }
+        build_unchecked(spec, memory_bits)
+    }
+
+    /// How many bytes its region has.
+    pub fn region_bytes(&self) -> usize {
+        dispatch!(self, f => f.region_bytes()) as usize
+    }
+
+    /// How many cells its load is a share of.
+    pub fn cells(&self) -> u64 {
+        dispatch!(self, f => f.cells())
+    }
+
+    /// The share of cells in use.
+    pub fn load(&self, registers: &Registers) -> f64 {
+        registers.occupied() as f64 / self.cells() as f64
+    }
+
+    /// How many cells are in use, counted by looking at each.
+    pub fn recount(&self, region: &[u8]) -> u64 {
+        dispatch!(self, f => f.recount(region))
+    }
+
+    /// How many cache lines an observation of a new key touches.
+    pub fn lines_touched(&self) -> u32 {
+        dispatch!(self, f => f.lines_touched())
+    }
+
+    /// Decides whether a key is new, and remembers it.
+    pub fn observe<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        observation: Observation,
+    ) -> Verdict {
+        dispatch!(self, f => step(f, region, registers, observation))
+    }
+
+    /// Observes in order, hiding the latency of memory. The verdicts and the state are
+    /// those of a loop over [`observe`](AnyFilter::observe).
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn observe_batch<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+    ) {
+        assert_eq!(observations.len(), verdicts.len());
+        dispatch!(self, f => run(f, region, registers, observations, verdicts));
+    }
+
+    /// Whether a key was met before, without remembering that it was asked for.
+    pub fn contains(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        dispatch!(self, f => f.contains(region, registers, fingerprint))
+    }
+}
+
+#[inline(always)]
+fn step<F: Filter, R: Region + ?Sized>(
+    filter: &F,
+    region: &mut R,
+    registers: &mut Registers,
+    observation: Observation,
+) -> Verdict {
+    let generator = registers.generator();
+    let verdict = filter.observe(region, registers, generator, observation);
+    registers.count(verdict, generator.ahead(filter.draws()));
+    verdict
+}
+
+fn run<F: Filter, R: Region + ?Sized>(
+    filter: &F,
+    region: &mut R,
+    registers: &mut Registers,
+    observations: &[Observation],
+    verdicts: &mut [Verdict],
+) {
+    let ask = |region: &R, registers: &Registers, from: usize, distance: usize| {
+        if let Some(later) = observations.get(from + distance) {
+            let generator = registers
+                .generator()
+                .ahead(distance as u64 * filter.draws());
+            filter.prefetch(region.bytes(), generator, later.fingerprint);
+        }
+    };
+    for distance in 0..LOOKAHEAD {
+        ask(region, registers, 0, distance);
+    }
+    for (i, (observation, verdict)) in observations.iter().zip(verdicts).enumerate() {
+        ask(region, registers, i, LOOKAHEAD);
+        *verdict = step(filter, region, registers, *observation);
+    }
+}

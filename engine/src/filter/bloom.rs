@@ -1,0 +1,126 @@
+//! The Bloom filter: k bits a key, set and never cleared.
+//!
+//! **Promises** that a repeat is always noticed. A new key is dropped with a chance
+//! that starts at nothing and grows with every key kept: about (1 − e^(−k·n/m))^k after
+//! n distinct keys in m bits. It never forgets, so past its size it drops nearly all.
+//!
+//! **Pick it** when the number of distinct keys is known and there are four bits or
+//! more for each.
+//!
+//! **How.** With m = 16 and k = 2, key `a` has the positions 3 and 9, key `b` 9 and 14.
+//! `a` comes: bits 3 and 9 are clear, so it is New; set them. `b` comes: 9 is set but 14
+//! is clear, New; set 14. `a` again: both set, Seen. A key with the positions 3 and 14
+//! would be taken for Seen though it never came.
+//!
+//! **Paper.** B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors",
+//! 1970. `layout=partitioned` gives each of the k positions m/k bits of its own, as the
+//! filters of Bera et al. do; its error is a little higher and its parts can be split.
+
+use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::parts::Parts;
+use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use crate::bytes::set_bit;
+use crate::fingerprint::Fingerprint;
+use crate::region::Region;
+use crate::rng::Generator;
+
+/// The geometry of a Bloom filter.
+#[derive(Clone, Debug)]
+pub struct Bloom {
+    parts: Parts,
+}
+
+impl Filter for Bloom {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "bloom",
+        title: "Bloom filter",
+        summary: "Sets k bits for each key and never clears one.",
+        promise: "A repeat is always noticed; new keys are dropped more often as it fills.",
+        choose_when: "The number of distinct keys is known and each can have four bits or more.",
+        errs: Errs::DropsNew,
+        needs: Needs {
+            tick: false,
+            importance: false,
+        },
+        source: Citation {
+            authors: "B. H. Bloom",
+            title: "Space/time trade-offs in hash coding with allowable errors",
+            year: 1970,
+        },
+        parameters: &[
+            Parameter {
+                name: "k",
+                meaning: "bits set for each key",
+                kind: Kind::Integer {
+                    min: 1,
+                    max: 32,
+                    default: 4,
+                },
+            },
+            Parameter {
+                name: "layout",
+                meaning: "whether the k positions share all bits or have a part each",
+                kind: Kind::Choice {
+                    options: &["shared", "partitioned"],
+                },
+            },
+        ],
+    };
+
+    fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+        let k = spec.integer("k");
+        let parts = match spec.is_choice("layout", "partitioned") {
+            true => Parts::separate(k, memory_bits),
+            false => Parts::shared(k, memory_bits),
+        };
+        Ok(Bloom { parts })
+    }
+
+    fn region_bytes(&self) -> u64 {
+        self.cells().div_ceil(8)
+    }
+
+    fn cells(&self) -> u64 {
+        self.parts.bits()
+    }
+
+    fn recount(&self, region: &[u8]) -> u64 {
+        self.parts.recount(region)
+    }
+
+    fn lines_touched(&self) -> u32 {
+        self.parts.count()
+    }
+
+    fn draws(&self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn observe<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        _: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        let mut newly_set = 0;
+        for position in self.parts.positions(observation.fingerprint) {
+            newly_set += u64::from(set_bit(region, position));
+        }
+        *registers.occupied_mut() += newly_set;
+        match newly_set {
+            0 => Verdict::Seen,
+            _ => Verdict::New,
+        }
+    }
+
+    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
+        self.parts.probe(region, fingerprint)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
+        self.parts.prefetch(region, fingerprint);
+    }
+}

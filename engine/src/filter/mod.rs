@@ -1,0 +1,136 @@
+//! The algorithms. Each is a pure function over a [`Region`] and [`Registers`].
+//!
+//! A filter holds nothing but its geometry, which follows from its [`FilterSpec`] and a
+//! memory size. All that changes lies in the region, which it does not own, and in the
+//! registers. So one store serves every filter, the browser runs the same code, and
+//! replaying the same observations over the same state gives the same bytes everywhere.
+//!
+//! **Invariant:** no floating point, no clock and no global randomness in `observe`.
+
+mod any;
+mod bloom;
+mod descriptor;
+mod parts;
+mod registers;
+mod rlbsbf;
+mod spec;
+mod stable;
+
+pub use any::{AnyFilter, registry};
+pub use bloom::Bloom;
+pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+pub use registers::{Registers, state_digest};
+pub use rlbsbf::Rlbsbf;
+pub use spec::{FilterSpec, SpecError, Value};
+pub use stable::Stable;
+
+use crate::fingerprint::Fingerprint;
+use crate::region::Region;
+use crate::rng::Generator;
+
+/// What a filter says of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Verdict {
+    /// Not met before, as far as the filter can tell.
+    New,
+    /// Met before, as far as the filter can tell.
+    Seen,
+}
+
+/// One key met in the stream. Most filters look only at the fingerprint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// The key.
+    pub fingerprint: Fingerprint,
+    /// When, in the caller's unit; seconds since 1970 by custom.
+    pub tick: u32,
+    /// How much an error about this key would matter.
+    pub importance: u16,
+}
+
+impl From<Fingerprint> for Observation {
+    fn from(fingerprint: Fingerprint) -> Self {
+        Observation {
+            fingerprint,
+            tick: 0,
+            importance: 0,
+        }
+    }
+}
+
+/// The smallest region of any filter. Packed cells are read four bytes at a time, and
+/// fewer bits than this are a mistake, not a filter.
+pub const MIN_MEMORY_BITS: u64 = 64;
+/// One tebibyte; cell positions stay far below 2^64.
+pub const MAX_MEMORY_BITS: u64 = 1 << 43;
+
+/// An algorithm. Implementations are listed once, in `any.rs`; all else follows.
+pub trait Filter: Sized {
+    /// What the command line, the page and the documents know of this filter.
+    const DESCRIPTOR: Descriptor;
+
+    /// The geometry of a filter of `memory_bits`, which is within the general limits.
+    fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError>;
+
+    /// How many bytes the region has. Never more than the memory asked for, rounded
+    /// up to a byte.
+    fn region_bytes(&self) -> u64;
+
+    /// How many cells there are, for the load.
+    fn cells(&self) -> u64;
+
+    /// How many cells are in use, counted the slow way. [`Registers::occupied`] must
+    /// agree at all times.
+    fn recount(&self, region: &[u8]) -> u64;
+
+    /// How many cache lines an observation of a new key touches.
+    fn lines_touched(&self) -> u32;
+
+    /// How many draws of the generator an observation consumes, whatever its verdict.
+    fn draws(&self) -> u64;
+
+    /// Decides and updates. `generator` holds this observation's draws; the caller
+    /// advances it and keeps the counts.
+    fn observe<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict;
+
+    /// Only looks.
+    fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict;
+
+    /// Asks for the memory that `observe` will touch with this key and these draws.
+    fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint);
+}
+
+/// A spec and a memory size that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Less memory than the filter can work in.
+    #[error("{filter} needs at least {minimum_bits} bits of memory; {memory_bits} were given")]
+    TooSmall {
+        /// The filter, in its text form.
+        filter: String,
+        /// What was asked for.
+        memory_bits: u64,
+        /// The least that works.
+        minimum_bits: u64,
+    },
+    /// More memory than positions are made for, or than this target can address.
+    #[error(
+        "{filter} works with at most {maximum_bits} bits of memory here; {memory_bits} were given"
+    )]
+    TooLarge {
+        /// The filter, in its text form.
+        filter: String,
+        /// What was asked for.
+        memory_bits: u64,
+        /// The most that works.
+        maximum_bits: u64,
+    },
+}

@@ -1,0 +1,82 @@
+//! Where a key's k bits lie: each in a part of its own, or all in one shared span.
+
+use super::Verdict;
+use crate::bytes::{bit, count_ones};
+use crate::fingerprint::Fingerprint;
+use crate::prefetch::prefetch;
+
+/// k spans of bits, behind one another or all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    count: u32,
+    /// How many bits one position is chosen among.
+    pub span_bits: u64,
+    /// How far the next span lies behind this one: 0 if they are one.
+    stride_bits: u64,
+}
+
+impl Parts {
+    /// `count` equal parts of the memory.
+    pub fn separate(count: u64, memory_bits: u64) -> Self {
+        let span_bits = memory_bits / count;
+        Parts {
+            count: count as u32,
+            span_bits,
+            stride_bits: span_bits,
+        }
+    }
+
+    /// `count` positions in the whole memory.
+    pub fn shared(count: u64, memory_bits: u64) -> Self {
+        Parts {
+            count: count as u32,
+            span_bits: memory_bits,
+            stride_bits: 0,
+        }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// All bits of all parts.
+    pub fn bits(&self) -> u64 {
+        self.span_bits + u64::from(self.count - 1) * self.stride_bits
+    }
+
+    /// Where a part starts.
+    #[inline(always)]
+    pub fn start(&self, part: u64) -> u64 {
+        part * self.stride_bits
+    }
+
+    /// The position of a key in each part.
+    #[inline(always)]
+    pub fn positions(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
+        let parts = *self;
+        let mut probes = fingerprint.probes();
+        (0..u64::from(parts.count))
+            .map(move |part| parts.start(part) + probes.next_below(parts.span_bits))
+    }
+
+    /// Seen if every one of the key's bits is set.
+    #[inline(always)]
+    pub fn probe(&self, region: &[u8], fingerprint: Fingerprint) -> Verdict {
+        match self.positions(fingerprint).all(|at| bit(region, at)) {
+            true => Verdict::Seen,
+            false => Verdict::New,
+        }
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
+        for position in self.positions(fingerprint) {
+            prefetch(region, (position / 8) as usize);
+        }
+    }
+
+    /// How many bits are set.
+    pub fn recount(&self, region: &[u8]) -> u64 {
+        count_ones(region, 0..self.bits())
+    }
+}

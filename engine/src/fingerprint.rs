@@ -1,0 +1,174 @@
+//! From a key's bytes to the one number that filters see.
+//!
+//! A key is hashed once, by xxh3 with a seed, into a [`Fingerprint`]; every position
+//! in every filter derives from it. The seed and the [`HashScheme`] are recorded with
+//! a state, because a filter read with another hash is a filter of nonsense.
+//!
+//! Two keys with equal fingerprints are one key to the engine. Among a billion keys
+//! the chance that any two collide is about 3 %, and it is then one key of a billion.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// A 64-bit keyed hash of a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint(pub u64);
+
+/// How keys become fingerprints and fingerprints become positions.
+///
+/// A change to either is a new scheme with a new number; old numbers are never reused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum HashScheme {
+    /// XXH3-64 with a 64-bit seed; positions by [`Fingerprint::probes`].
+    #[default]
+    Xxh3V1,
+}
+
+impl HashScheme {
+    /// The number written into files.
+    pub const fn id(self) -> u32 {
+        match self {
+            HashScheme::Xxh3V1 => 1,
+        }
+    }
+
+    /// The scheme of a number read from a file, if this version knows it.
+    pub const fn from_id(id: u32) -> Option<Self> {
+        match id {
+            1 => Some(HashScheme::Xxh3V1),
+            _ => None,
+        }
+    }
+
+    /// The name shown to people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HashScheme::Xxh3V1 => "xxh3-64/1",
+        }
+    }
+}
+
+/// Turns keys into fingerprints under one scheme and seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyHasher {
+    seed: u64,
+}
+
+impl KeyHasher {
+    /// A hasher of the current scheme.
+    pub const fn new(seed: u64) -> Self {
+        KeyHasher { seed }
+    }
+
+    /// The seed it was made with.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The scheme it follows.
+    pub const fn scheme(&self) -> HashScheme {
+        HashScheme::Xxh3V1
+    }
+
+    /// The fingerprint of a key.
+    #[inline]
+    pub fn fingerprint(&self, key: &[u8]) -> Fingerprint {
+        Fingerprint(xxh3_64_with_seed(key, self.seed))
+    }
+}
+
+/// A multiplier whose powers keep tuples of successive high bits well spread
+/// (Steele and Vigna, "Computationally easy, spectrally good multipliers for
+/// congruential pseudorandom number generators", 2021, table for 64-bit MCGs).
+const PROBE_MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
+
+impl Fingerprint {
+    /// An endless sequence of 64-bit numbers, one multiplication each; the first is
+    /// the fingerprint itself. Use the high bits, through [`reduce`].
+    #[inline]
+    pub fn probes(self) -> Probes {
+        Probes { next: self.0 }
+    }
+}
+
+/// See [`Fingerprint::probes`].
+#[derive(Clone, Debug)]
+pub struct Probes {
+    next: u64,
+}
+
+impl Probes {
+    /// The next number, mapped into `0..range`.
+    #[inline]
+    pub fn next_below(&mut self, range: u64) -> u64 {
+        let position = reduce(self.next, range);
+        self.next = self.next.wrapping_mul(PROBE_MULTIPLIER);
+        position
+    }
+}
+
+/// Maps a uniform 64-bit number into `0..range` by its high bits, without division.
+#[inline]
+pub fn reduce(uniform: u64, range: u64) -> u64 {
+    ((u128::from(uniform) * u128::from(range)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Golden: these values are written into stores. They must never change.
+    #[test]
+    fn fingerprints_are_those_of_any_xxh3() {
+        // Computed with the reference library's Python binding as well.
+        assert_eq!(
+            KeyHasher::new(0).fingerprint(b""),
+            Fingerprint(0x2d06_8005_38d3_94c2)
+        );
+        let golden = [
+            (0, "https://harbour.example/", 0x32f7_b17e_3e46_b7cc_u64),
+            (1, "https://harbour.example/", 0xf53d_093b_3f35_3fb8),
+            (u64::MAX, "k", 0x49f2_277b_ffde_3652),
+        ];
+        for (seed, key, expected) in golden {
+            let found = KeyHasher::new(seed).fingerprint(key.as_bytes()).0;
+            assert_eq!(found, expected, "seed {seed}, key {key:?}: {found:#018x}");
+        }
+    }
+
+    #[test]
+    fn probes_are_fixed_by_the_scheme() {
+        let mut probes = Fingerprint(0x0123_4567_89ab_cdef).probes();
+        let found: Vec<u64> = (0..4).map(|_| probes.next_below(1_000_003)).collect();
+        assert_eq!(found, [4444, 679_666, 520_116, 510_168]);
+    }
+
+    #[test]
+    fn reduce_covers_the_range_and_nothing_else() {
+        assert_eq!(reduce(0, 7), 0);
+        assert_eq!(reduce(u64::MAX, 7), 6);
+        assert_eq!(reduce(u64::MAX, 1), 0);
+        assert_eq!(reduce(1 << 63, 1 << 40), 1 << 39);
+    }
+
+    /// Pairs of successive probes fall into a 64 × 64 grid as evenly as chance would
+    /// have it: chi-square with 4095 degrees of freedom, mean 4095, deviation 90.5.
+    #[test]
+    fn successive_probes_are_independent() {
+        let hasher = KeyHasher::new(42);
+        let samples = 1_000_000u64;
+        let mut grid = vec![0u64; 4096];
+        for key in 0..samples {
+            let mut probes = hasher.fingerprint(&key.to_le_bytes()).probes();
+            let (a, b) = (probes.next_below(64), probes.next_below(64));
+            grid[(a * 64 + b) as usize] += 1;
+        }
+        let expected = samples as f64 / 4096.0;
+        let chi_square: f64 = grid
+            .iter()
+            .map(|&n| (n as f64 - expected).powi(2) / expected)
+            .sum();
+        assert!((chi_square - 4095.0).abs() < 4.0 * 90.5, "{chi_square}");
+    }
+}

@@ -1,0 +1,255 @@
+//! A synthetic web and the links a breadth-first crawler meets in it.
+//!
+//! Sites of different sizes, with a home page, sections and articles. Every page links
+//! to the home page and some sections (repeats that lie close), to its neighbours and to
+//! the site's popular articles (repeats that lie farther), and now and then to another
+//! site (repeats that lie far). When every page has been met the crawler starts over, as
+//! a recrawl would. Nothing of the graph is stored: links and addresses are computed
+//! from the page's number and the seed.
+
+use std::collections::VecDeque;
+use std::io::Write;
+
+use rand::Rng;
+
+use crate::bytes::{bit, set_bit};
+use crate::fingerprint::{KeyHasher, reduce};
+
+const FIRST: &[&str] = &[
+    "amber", "birch", "cedar", "coral", "delta", "ember", "fern", "granite", "harbour", "indigo",
+    "juniper", "kelp", "lantern", "meadow", "north", "opal", "pine", "quarry", "river", "slate",
+    "tide", "umber", "velvet", "willow",
+];
+const SECOND: &[&str] = &[
+    "almanac", "archive", "atlas", "bench", "courier", "garden", "gazette", "guide", "journal",
+    "kitchen", "ledger", "library", "market", "museum", "notes", "press", "radio", "review",
+    "society", "studio", "times", "weekly", "works", "yard",
+];
+const SECTIONS: &[&str] = &[
+    "news", "guides", "reviews", "recipes", "events", "archive", "travel", "science", "opinion",
+    "photos",
+];
+const SUBJECTS: &[&str] = &[
+    "ferry-timetables",
+    "salt-marshes",
+    "sourdough",
+    "bicycle-repair",
+    "winter-light",
+    "small-museums",
+    "tidal-power",
+    "old-maps",
+    "night-trains",
+    "stone-walls",
+    "river-swimming",
+    "bee-keeping",
+    "street-markets",
+    "letterpress",
+    "mountain-huts",
+    "rain-gardens",
+    "wooden-boats",
+    "city-trees",
+    "field-recording",
+    "lighthouses",
+];
+const ANGLES: &[&str] = &[
+    "a-beginners-guide",
+    "explained",
+    "in-pictures",
+    "revisited",
+    "on-a-budget",
+    "what-we-learned",
+    "the-long-read",
+    "questions-answered",
+    "in-ten-steps",
+    "a-short-history",
+    "worth-the-trip",
+    "field-notes",
+];
+
+/// A crawl under way.
+#[derive(Debug)]
+pub struct Crawl {
+    hasher: KeyHasher,
+    /// Where each site's pages start in the numbering; one entry more than sites.
+    starts: Vec<u64>,
+    met: Vec<u8>,
+    frontier: VecDeque<u64>,
+    links: Vec<u64>,
+    next: usize,
+    address: Vec<u8>,
+}
+
+impl Crawl {
+    pub fn new(sites: u64, mean_pages: u64, seed: u64) -> Self {
+        let hasher = KeyHasher::new(seed);
+        let mut starts = vec![0];
+        let mut pages = 0;
+        for site in 0..sites {
+            // Between a quarter and one and three quarters of the mean.
+            let spread = mean_pages * 3 / 2;
+            let own = hasher.fingerprint(&site.to_le_bytes()).0;
+            pages += (mean_pages / 4 + reduce(own, spread + 1)).max(1);
+            starts.push(pages);
+        }
+        Crawl {
+            hasher,
+            met: vec![0; pages.div_ceil(8) as usize],
+            starts,
+            frontier: VecDeque::new(),
+            links: Vec::new(),
+            next: 0,
+            address: Vec::new(),
+        }
+    }
+
+    /// How many pages the sites have together.
+    pub fn pages(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The next link met: its address, and the number of the page it leads to.
+    pub fn next_link(&mut self, rng: &mut impl Rng) -> (&[u8], u64) {
+        while self.next == self.links.len() {
+            let page = match self.frontier.pop_front() {
+                Some(page) => page,
+                None => self.start_over(rng),
+            };
+            self.collect_links(page, rng);
+        }
+        let page = self.links[self.next];
+        self.next += 1;
+        if set_bit(&mut self.met[..], page) {
+            self.frontier.push_back(page);
+        }
+        self.write_address(page);
+        (&self.address, page)
+    }
+
+    /// A page to begin with: unmet if there are any, else everything counts as unmet.
+    fn start_over(&mut self, rng: &mut impl Rng) -> u64 {
+        let unmet_home = |met: &[u8], starts: &[u64]| {
+            let homes = &starts[..starts.len() - 1];
+            homes.iter().copied().find(|&home| !bit(met, home))
+        };
+        if let Some(home) = unmet_home(&self.met, &self.starts) {
+            return home;
+        }
+        self.met.fill(0);
+        let site = reduce(rng.next_u64(), self.starts.len() as u64 - 1);
+        self.starts[site as usize]
+    }
+
+    fn site_of(&self, page: u64) -> usize {
+        self.starts.partition_point(|&start| start <= page) - 1
+    }
+
+    fn collect_links(&mut self, page: u64, rng: &mut impl Rng) {
+        self.links.clear();
+        self.next = 0;
+        let site = self.site_of(page);
+        let (home, size) = (self.starts[site], self.starts[site + 1] - self.starts[site]);
+        let mut below = |range: u64| reduce(rng.next_u64(), range);
+        self.links.push(home);
+        let sections = (size - 1).min(SECTIONS.len() as u64);
+        self.links.extend((1..=sections.min(5)).map(|i| home + i));
+        for _ in 0..2 + below(6) {
+            let reach = 1 + below(24);
+            self.links.push(home + (page - home + reach) % size);
+        }
+        for _ in 0..below(4) {
+            // The smaller of three: low numbers are the popular pages.
+            let popular = below(size).min(below(size)).min(below(size));
+            self.links.push(home + popular);
+        }
+        if below(5) == 0 {
+            let other = below(self.starts.len() as u64 - 1) as usize;
+            let other_size = self.starts[other + 1] - self.starts[other];
+            let target = below(other_size).min(below(other_size));
+            self.links.push(self.starts[other] + target);
+        }
+    }
+
+    fn write_address(&mut self, page: u64) {
+        let site = self.site_of(page);
+        let local = page - self.starts[site];
+        let pick = |words: &[&'static str], number: u64| words[number as usize % words.len()];
+        let own = self.hasher.fingerprint(&page.to_be_bytes()).0;
+        let out = &mut self.address;
+        out.clear();
+        let number = site as u64;
+        let (first, second) = (FIRST.len() as u64, SECOND.len() as u64);
+        // Writing into a Vec cannot fail.
+        let _ = write!(
+            out,
+            "https://{}{}-{}",
+            if number % 3 == 0 { "www." } else { "" },
+            pick(FIRST, number + number / first),
+            pick(SECOND, number),
+        );
+        let _ = match number / (first * second) {
+            0 => write!(out, ".example/"),
+            more => write!(out, "{more}.example/"),
+        };
+        let sections = SECTIONS.len() as u64;
+        let section = pick(SECTIONS, local + number);
+        let _ = match local {
+            0 => Ok(()),
+            1.. if local <= sections => write!(out, "{section}/"),
+            _ if own % 11 == 0 => write!(out, "{section}/?page={local}"),
+            _ => write!(
+                out,
+                "{section}/{}/{:02}/{}-{}-{local}",
+                2015 + own / 7 % 11,
+                1 + own / 77 % 12,
+                pick(SUBJECTS, own / 924),
+                pick(ANGLES, own / 18_480),
+            ),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    fn links(sites: u64, pages: u64, count: usize) -> Vec<(String, u64)> {
+        let mut crawl = Crawl::new(sites, pages, 5);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+        (0..count)
+            .map(|_| {
+                let (address, page) = crawl.next_link(&mut rng);
+                (String::from_utf8(address.to_vec()).expect("text"), page)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_page_has_one_address_and_an_address_one_page() {
+        let mut page_of: HashMap<String, u64> = HashMap::new();
+        let mut address_of: HashMap<u64, String> = HashMap::new();
+        for (address, page) in links(700, 40, 100_000) {
+            assert_eq!(*page_of.entry(address.clone()).or_insert(page), page);
+            assert_eq!(*address_of.entry(page).or_insert(address.clone()), address);
+        }
+        assert!(page_of.len() > 10_000, "{}", page_of.len());
+    }
+
+    #[test]
+    fn every_page_is_met_before_the_crawl_starts_over() {
+        let pages = Crawl::new(4, 50, 5).pages();
+        let mut met: Vec<u64> = links(4, 50, 20_000).into_iter().map(|(_, p)| p).collect();
+        met.sort_unstable();
+        met.dedup();
+        assert_eq!(met.len() as u64, pages);
+    }
+
+    #[test]
+    fn the_smallest_web_works() {
+        assert_eq!(links(1, 1, 5).len(), 5);
+    }
+}

@@ -1,0 +1,177 @@
+//! Counts of right and wrong verdicts, and how they went over the stream.
+
+use crate::filter::Verdict;
+
+/// How many points a curve has at the most; beyond, every second one is dropped.
+const MAX_POINTS: usize = 256;
+
+/// A moment of a run. All counts are from the start of the stream; the rates of a
+/// stretch are differences of two points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CurvePoint {
+    /// Observations so far.
+    pub position: u64,
+    /// Of which first occurrences.
+    pub distinct: u64,
+    /// First occurrences taken for repeats.
+    pub false_positives: u64,
+    /// Repeats taken for new.
+    pub false_negatives: u64,
+    /// Cells of the filter in use.
+    pub occupied: u64,
+}
+
+impl CurvePoint {
+    /// Observations of keys that had come before.
+    pub fn repeats(&self) -> u64 {
+        self.position - self.distinct
+    }
+
+    /// Wrong verdicts among the first occurrences since `earlier`, as a share of them.
+    pub fn fpr_since(&self, earlier: &CurvePoint) -> Option<f64> {
+        share(
+            self.false_positives - earlier.false_positives,
+            self.distinct - earlier.distinct,
+        )
+    }
+
+    /// Wrong verdicts among the repeats since `earlier`, as a share of them.
+    pub fn fnr_since(&self, earlier: &CurvePoint) -> Option<f64> {
+        share(
+            self.false_negatives - earlier.false_negatives,
+            self.repeats() - earlier.repeats(),
+        )
+    }
+}
+
+/// A share, unless it would be one of nothing.
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The score of one filter on one stream.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    now: CurvePoint,
+    stride: u64,
+    curve: Vec<CurvePoint>,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Scoreboard {
+            now: CurvePoint::default(),
+            stride: 16,
+            curve: vec![CurvePoint::default()],
+        }
+    }
+}
+
+impl Scoreboard {
+    /// How many observations may still be scored before the curve takes a point. Feed
+    /// no more than that at a time and the curve is the same however the stream comes.
+    pub fn until_next_point(&self) -> u64 {
+        self.stride - self.now.position % self.stride
+    }
+
+    /// Scores verdicts against the truth.
+    pub fn score(&mut self, verdicts: &[Verdict], first: &[bool], occupied: u64) {
+        for (&verdict, &first) in verdicts.iter().zip(first) {
+            let seen = verdict == Verdict::Seen;
+            self.now.distinct += u64::from(first);
+            self.now.false_positives += u64::from(first & seen);
+            self.now.false_negatives += u64::from(!first & !seen);
+        }
+        self.now.position += verdicts.len() as u64;
+        self.now.occupied = occupied;
+        if self.now.position.is_multiple_of(self.stride) {
+            self.take_point();
+        }
+    }
+
+    fn take_point(&mut self) {
+        self.curve.push(self.now);
+        if self.curve.len() > MAX_POINTS {
+            self.stride *= 2;
+            let stride = self.stride;
+            self.curve
+                .retain(|point| point.position.is_multiple_of(stride));
+        }
+    }
+
+    /// The counts so far.
+    pub fn now(&self) -> &CurvePoint {
+        &self.now
+    }
+
+    /// The moments kept, evenly spaced from 0, and the last one.
+    pub fn curve(&self) -> Vec<CurvePoint> {
+        let mut points = self.curve.clone();
+        if points.last() != Some(&self.now) {
+            points.push(self.now);
+        }
+        points
+    }
+
+    /// First occurrences reported Seen ÷ first occurrences.
+    pub fn fpr(&self) -> Option<f64> {
+        self.now.fpr_since(&CurvePoint::default())
+    }
+
+    /// Repeats reported New ÷ repeats.
+    pub fn fnr(&self) -> Option<f64> {
+        self.now.fnr_since(&CurvePoint::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_outcomes_are_told_apart() {
+        let mut board = Scoreboard::default();
+        board.score(
+            &[Verdict::New, Verdict::Seen, Verdict::New, Verdict::Seen],
+            &[true, true, false, false],
+            3,
+        );
+        assert_eq!(
+            *board.now(),
+            CurvePoint {
+                position: 4,
+                distinct: 2,
+                false_positives: 1,
+                false_negatives: 1,
+                occupied: 3,
+            }
+        );
+        assert_eq!((board.fpr(), board.fnr()), (Some(0.5), Some(0.5)));
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_no_rate() {
+        let mut board = Scoreboard::default();
+        assert_eq!((board.fpr(), board.fnr()), (None, None));
+        board.score(&[Verdict::New], &[true], 1);
+        assert_eq!((board.fpr(), board.fnr()), (Some(0.0), None));
+    }
+
+    #[test]
+    fn the_curve_stays_small_and_evenly_spaced() {
+        let mut board = Scoreboard::default();
+        let mut left = 1_000_003u64;
+        while left > 0 {
+            let count = left.min(board.until_next_point()) as usize;
+            board.score(&vec![Verdict::New; count], &vec![true; count], 0);
+            left -= count as u64;
+        }
+        let curve = board.curve();
+        assert!((MAX_POINTS / 2..=MAX_POINTS + 2).contains(&curve.len()));
+        let stride = curve[1].position;
+        for (i, point) in curve[..curve.len() - 1].iter().enumerate() {
+            assert_eq!(point.position, i as u64 * stride);
+        }
+        assert_eq!(curve.last().map(|p| p.position), Some(1_000_003));
+    }
+}

@@ -1,0 +1,257 @@
+//! Filters run side by side over one stream, against exact truth.
+
+use serde::Serialize;
+
+use super::scoreboard::{Scoreboard, share};
+use super::truth::Truth;
+use crate::filter::{FilterSpec, Observation, Verdict};
+use crate::fingerprint::{Fingerprint, KeyHasher};
+use crate::seen_set::{CreateError, SeenSet};
+
+/// Tells the time, so that this module need not know how.
+pub trait Clock {
+    /// Nanoseconds since some fixed moment.
+    fn now_ns(&self) -> u64;
+}
+
+/// A clock that stands still: runs are not timed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoClock;
+
+impl Clock for NoClock {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// A filter in the race.
+#[derive(Debug)]
+pub struct Contestant {
+    set: SeenSet,
+    memory_bits: u64,
+    board: Scoreboard,
+    nanoseconds: u64,
+}
+
+impl Contestant {
+    /// Its filter and state.
+    pub fn set(&self) -> &SeenSet {
+        &self.set
+    }
+
+    /// Its score.
+    pub fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+}
+
+/// How many keys are taken from the stream at a time.
+const BATCH: usize = 1024;
+
+/// A race of filters over one stream of keys.
+#[derive(Debug)]
+pub struct Simulation {
+    hasher: KeyHasher,
+    truth: Truth,
+    contestants: Vec<Contestant>,
+    observations: Vec<Observation>,
+    first: Vec<bool>,
+    verdicts: Vec<Verdict>,
+    count: u64,
+}
+
+impl Simulation {
+    /// A race that nobody has entered yet.
+    pub fn new(seed: u64, truth: Truth) -> Self {
+        Simulation {
+            hasher: KeyHasher::new(seed),
+            truth,
+            contestants: Vec::new(),
+            observations: Vec::with_capacity(BATCH),
+            first: Vec::with_capacity(BATCH),
+            verdicts: vec![Verdict::New; BATCH],
+            count: 0,
+        }
+    }
+
+    /// Enters a filter.
+    pub fn enter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
+        self.contestants.push(Contestant {
+            set: SeenSet::in_memory(spec, memory_bits, self.hasher.seed())?,
+            memory_bits,
+            board: Scoreboard::default(),
+            nanoseconds: 0,
+        });
+        Ok(())
+    }
+
+    /// The next key of the stream, where equal keys are known by their fingerprint.
+    #[inline]
+    pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
+        let fingerprint = self.hasher.fingerprint(key);
+        self.push(fingerprint, fingerprint.0, clock);
+    }
+
+    /// The next key of the stream, where equal keys are known by a number.
+    #[inline]
+    pub fn push_numbered(&mut self, key: &[u8], number: u64, clock: &impl Clock) {
+        self.push(self.hasher.fingerprint(key), number, clock);
+    }
+
+    #[inline]
+    fn push(&mut self, fingerprint: Fingerprint, identity: u64, clock: &impl Clock) {
+        self.observations.push(fingerprint.into());
+        self.first.push(self.truth.is_first(identity));
+        if self.observations.len() == BATCH {
+            self.flush(clock);
+        }
+    }
+
+    /// Runs the filters over the keys pushed since the last time.
+    pub fn flush(&mut self, clock: &impl Clock) {
+        for contestant in &mut self.contestants {
+            let mut from = 0;
+            while from < self.observations.len() {
+                let left = (self.observations.len() - from) as u64;
+                let to = from + left.min(contestant.board.until_next_point()) as usize;
+                let verdicts = &mut self.verdicts[from..to];
+                let started = clock.now_ns();
+                contestant
+                    .set
+                    .observe_batch(&self.observations[from..to], verdicts);
+                contestant.nanoseconds += clock.now_ns().saturating_sub(started);
+                let occupied = contestant.set.registers().occupied();
+                contestant
+                    .board
+                    .score(verdicts, &self.first[from..to], occupied);
+                from = to;
+            }
+        }
+        self.count += self.observations.len() as u64;
+        self.observations.clear();
+        self.first.clear();
+    }
+
+    /// Keys the filters have run over.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The filters, in the order they were entered.
+    pub fn contestants(&self) -> &[Contestant] {
+        &self.contestants
+    }
+
+    /// The results so far, a row a filter.
+    pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
+        self.contestants
+            .iter()
+            .map(|contestant| RunSummary::of(contestant, stream))
+            .collect()
+    }
+}
+
+/// The result of one filter on one stream. These names are the keys of the JSON form.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The version of this list of keys.
+    pub schema: u32,
+    /// The filter, in its text form.
+    pub filter: String,
+    /// The memory it was given.
+    pub memory_bits: u64,
+    /// The stream's text form, or the name of a log.
+    pub stream: String,
+    /// Observations.
+    pub count: u64,
+    /// First occurrences.
+    pub distinct: u64,
+    /// The others.
+    pub repeats: u64,
+    /// First occurrences reported Seen.
+    pub fp: u64,
+    /// Repeats reported New.
+    #[serde(rename = "fn")]
+    pub false_negatives: u64,
+    /// `fp` ÷ `distinct`.
+    pub fpr: Option<f64>,
+    /// `fn` ÷ `repeats`.
+    pub fnr: Option<f64>,
+    /// `fp` ÷ `count`.
+    pub fpr_n: Option<f64>,
+    /// `fn` ÷ `count`.
+    pub fnr_n: Option<f64>,
+    /// The share of cells in use at the end.
+    pub load: f64,
+    /// What theory says of `fpr`, where it says anything.
+    pub predicted_fpr: Option<f64>,
+    /// What theory says of `fnr`, where it says anything.
+    pub predicted_fnr: Option<f64>,
+    /// `fpr` weighted by importance, where the stream has any.
+    pub wfp: Option<f64>,
+    /// `fnr` weighted by importance, where the stream has any.
+    pub wfn: Option<f64>,
+    /// Time in the filter alone, if the run was timed.
+    pub ns_per_observation: Option<f64>,
+}
+
+impl RunSummary {
+    fn of(contestant: &Contestant, stream: &str) -> Self {
+        let board = &contestant.board;
+        let end = board.now();
+        RunSummary {
+            schema: 1,
+            filter: contestant.set.spec().to_string(),
+            memory_bits: contestant.memory_bits,
+            stream: stream.to_owned(),
+            count: end.position,
+            distinct: end.distinct,
+            repeats: end.repeats(),
+            fp: end.false_positives,
+            false_negatives: end.false_negatives,
+            fpr: board.fpr(),
+            fnr: board.fnr(),
+            fpr_n: share(end.false_positives, end.position),
+            fnr_n: share(end.false_negatives, end.position),
+            load: contestant.set.load(),
+            predicted_fpr: None,
+            predicted_fnr: None,
+            wfp: None,
+            wfn: None,
+            ns_per_observation: share(contestant.nanoseconds, end.position)
+                .filter(|_| contestant.nanoseconds > 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(keys: &[&str], flush_after: usize) -> Vec<RunSummary> {
+        let mut simulation = Simulation::new(1, Truth::for_fingerprints());
+        for spec in ["bloom:k=2", "stable", "rlbsbf"] {
+            let spec = spec.parse().expect("a filter");
+            simulation.enter(&spec, 1000).expect("small");
+        }
+        for (i, key) in keys.iter().enumerate() {
+            simulation.push_key(key.as_bytes(), &NoClock);
+            if i % flush_after == 0 {
+                simulation.flush(&NoClock);
+            }
+        }
+        simulation.flush(&NoClock);
+        simulation.summaries("test")
+    }
+
+    #[test]
+    fn results_do_not_depend_on_how_keys_are_batched() {
+        let keys: Vec<String> = (0..5000).map(|i| format!("{}", i * i % 997)).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let expected = run(&keys, usize::MAX);
+        assert_eq!(run(&keys, 7), expected);
+        assert_eq!(expected[0].count, 5000);
+        assert_eq!(expected[0].distinct + expected[0].repeats, 5000);
+        assert_eq!(expected[0].false_negatives, 0);
+    }
+}

@@ -1,0 +1,41 @@
+//! The memory of a long crawl: *have I met this key before?*
+//!
+//! A filter answers that question in bounded memory and is sometimes wrong; how
+//! often, and in which direction, is what its parameters decide. This crate holds
+//! the filters as pure algorithms over bytes, and a laboratory that measures them
+//! against exact truth.
+//!
+//! ```
+//! use dedupstore::{FilterSpec, SeenSet, Verdict};
+//!
+//! let spec: FilterSpec = "bloom:k=4".parse()?;
+//! let mut seen = SeenSet::in_memory(&spec, 8 * 1024 * 1024, 0)?;
+//!
+//! assert_eq!(seen.observe(b"https://harbour.example/"), Verdict::New);
+//! assert_eq!(seen.observe(b"https://harbour.example/"), Verdict::Seen);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Layers
+//!
+//! [`lab`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
+//! up. Everything here is pure: no files, no clock, no threads, no global randomness.
+//! The same state and the same observations give the same bytes on every target.
+
+pub mod bytes;
+pub mod filter;
+pub mod fingerprint;
+pub mod lab;
+pub mod lines;
+mod prefetch;
+pub mod region;
+pub mod rng;
+mod seen_set;
+
+pub use filter::registry;
+pub use filter::{
+    AnyFilter, BuildError, FilterSpec, Observation, Registers, SpecError, Verdict, state_digest,
+};
+pub use fingerprint::{Fingerprint, HashScheme, KeyHasher};
+pub use region::{Memory, Region};
+pub use seen_set::{CreateError, SeenSet};

@@ -1,0 +1,205 @@
+//! A window over a stream of bytes that hands out whole lines.
+
+use memchr::{memchr_iter, memrchr};
+
+/// How much is asked for at a time. Large enough that a system call is rare, small
+/// enough that a block is still in the second-level cache when its lines are written.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Collects bytes and hands out the complete lines among them.
+///
+/// ```
+/// use dedupstore::lines::LineBuffer;
+///
+/// let mut buffer = LineBuffer::new(b'\n');
+/// let space = buffer.space()?;
+/// space[..5].copy_from_slice(b"a\nb\nc");
+/// buffer.filled(5);
+/// let lines: Vec<_> = buffer.complete_lines().map(|line| line.content).collect();
+/// assert_eq!(lines, [b"a", b"b"]);
+/// assert_eq!(buffer.last_line().map(|line| line.content), Some(&b"c"[..]));
+/// # Ok::<(), dedupstore::lines::LineTooLong>(())
+/// ```
+#[derive(Debug)]
+pub struct LineBuffer {
+    delimiter: u8,
+    bytes: Vec<u8>,
+    /// What has been handed out ends here.
+    start: usize,
+    /// What has been searched for delimiters, in vain, ends here.
+    searched: usize,
+    /// What has been filled ends here.
+    end: usize,
+}
+
+/// A line that does not fit in memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a line of more than {bytes} bytes does not fit in memory")]
+pub struct LineTooLong {
+    /// How much of it had been read.
+    pub bytes: usize,
+}
+
+/// A line, whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Without its delimiter.
+    pub content: &'a [u8],
+    /// With its delimiter, if it has one.
+    pub with_delimiter: &'a [u8],
+}
+
+impl LineBuffer {
+    /// An empty buffer for lines that end in `delimiter`.
+    pub fn new(delimiter: u8) -> Self {
+        LineBuffer {
+            delimiter,
+            bytes: Vec::new(),
+            start: 0,
+            searched: 0,
+            end: 0,
+        }
+    }
+
+    /// Room for the next bytes; say with [`filled`](LineBuffer::filled) how many came.
+    pub fn space(&mut self) -> Result<&mut [u8], LineTooLong> {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.searched -= self.start;
+        self.end -= self.start;
+        self.start = 0;
+        if self.bytes.len() - self.end < BLOCK_BYTES {
+            // A line longer than the buffer doubles it, so a long line is moved twice
+            // at the most.
+            let wanted = (self.end + BLOCK_BYTES).max(if self.end > 0 { 2 * self.end } else { 0 });
+            let more = wanted - self.bytes.len().min(wanted);
+            self.bytes
+                .try_reserve_exact(more)
+                .map_err(|_| LineTooLong { bytes: self.end })?;
+            self.bytes.resize(wanted.max(self.bytes.len()), 0);
+        }
+        Ok(&mut self.bytes[self.end..])
+    }
+
+    /// Says that `count` bytes of the [`space`](LineBuffer::space) now hold input.
+    ///
+    /// # Panics
+    /// If that is more than there was.
+    pub fn filled(&mut self, count: usize) {
+        assert!(self.end + count <= self.bytes.len());
+        self.end += count;
+    }
+
+    /// The lines that are complete and have not been handed out.
+    pub fn complete_lines(&mut self) -> Lines<'_> {
+        let fresh = &self.bytes[self.searched..self.end];
+        let complete = match memrchr(self.delimiter, fresh) {
+            Some(last) => self.searched + last + 1,
+            None => self.start,
+        };
+        let block = &self.bytes[self.start..complete];
+        self.start = complete;
+        self.searched = self.end;
+        Lines {
+            block,
+            line_start: 0,
+            delimiters: memchr_iter(self.delimiter, block),
+        }
+    }
+
+    /// At the end of the input: what follows the last delimiter, if anything does.
+    pub fn last_line(&mut self) -> Option<Line<'_>> {
+        let content = &self.bytes[self.start..self.end];
+        self.start = self.end;
+        self.searched = self.end;
+        (!content.is_empty()).then_some(Line {
+            content,
+            with_delimiter: content,
+        })
+    }
+}
+
+/// The lines of a block; see [`LineBuffer::complete_lines`].
+#[derive(Debug)]
+pub struct Lines<'a> {
+    block: &'a [u8],
+    line_start: usize,
+    delimiters: memchr::Memchr<'a>,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = Line<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Line<'a>> {
+        let end = self.delimiters.next()?;
+        let start = self.line_start;
+        self.line_start = end + 1;
+        Some(Line {
+            content: &self.block[start..end],
+            with_delimiter: &self.block[start..=end],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn split_in_pieces(input: &[u8], piece: usize) -> Vec<Vec<u8>> {
+        let mut buffer = LineBuffer::new(b'\n');
+        let mut lines = Vec::new();
+        for chunk in input.chunks(piece) {
+            buffer.space().expect("small")[..chunk.len()].copy_from_slice(chunk);
+            buffer.filled(chunk.len());
+            lines.extend(
+                buffer
+                    .complete_lines()
+                    .map(|line| line.with_delimiter.to_vec()),
+            );
+        }
+        lines.extend(buffer.last_line().map(|line| line.with_delimiter.to_vec()));
+        lines
+    }
+
+    proptest! {
+        #[test]
+        fn lines_do_not_depend_on_how_the_bytes_come(
+            input in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200),
+            piece in 1usize..50,
+        ) {
+            let expected: Vec<Vec<u8>> =
+                input.split_inclusive(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            prop_assert_eq!(split_in_pieces(&input, piece), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_larger_than_any_block_comes_whole() {
+        let mut input = vec![b'x'; 3 * BLOCK_BYTES + 17];
+        input.push(b'\n');
+        input.extend_from_slice(b"short");
+        let lines = split_in_pieces(&input, 100_000);
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[0].len(), 3 * BLOCK_BYTES + 18);
+    }
+
+    #[test]
+    fn short_lines_never_grow_the_buffer() {
+        let mut buffer = LineBuffer::new(b'\n');
+        for _ in 0..100 {
+            let space = buffer.space().expect("small");
+            let length = space.len();
+            space.fill(b'a');
+            space[length / 2] = b'\n';
+            buffer.filled(length);
+            assert_eq!(buffer.complete_lines().count(), 1);
+        }
+        assert!(
+            buffer.bytes.len() <= 4 * BLOCK_BYTES,
+            "{}",
+            buffer.bytes.len()
+        );
+    }
+}

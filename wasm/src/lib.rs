@@ -1,0 +1,27 @@
+//! The engine in a browser: a few typed calls, and nothing computed twice.
+//!
+//! The page runs this in a worker. It hands over a log in chunks and takes back results;
+//! every number it shows comes from here.
+
+mod registry;
+mod simulator;
+
+pub use registry::{FilterEntry, ParameterEntry, filters};
+pub use simulator::{Curve, Outcome, Simulator};
+
+use dedupstore::lab::golden_states;
+use wasm_bindgen::prelude::*;
+
+#[cfg(all(target_arch = "wasm32", not(target_feature = "simd128")))]
+compile_error!(
+    "build with -C target-feature=+simd128: a RUSTFLAGS variable replaces .cargo/config.toml"
+);
+
+/// The golden states as the lines of the golden file: `filter memory_bits digest`.
+#[wasm_bindgen(js_name = goldenStates)]
+pub fn golden_state_lines() -> Vec<String> {
+    golden_states()
+        .into_iter()
+        .map(|state| state.to_string())
+        .collect()
+}

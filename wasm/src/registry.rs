@@ -1,0 +1,132 @@
+//! The registry, as the page's form is made from it.
+
+use dedupstore::filter::{Descriptor, Kind, Parameter};
+use dedupstore::{FilterSpec, registry as engine_registry};
+use wasm_bindgen::prelude::*;
+
+/// A filter of the registry.
+#[wasm_bindgen]
+pub struct FilterEntry {
+    descriptor: &'static Descriptor,
+}
+
+#[wasm_bindgen]
+impl FilterEntry {
+    /// The name in a spec.
+    #[wasm_bindgen(getter)]
+    pub fn name(&self) -> String {
+        self.descriptor.name.to_owned()
+    }
+
+    /// The name in a sentence.
+    #[wasm_bindgen(getter)]
+    pub fn title(&self) -> String {
+        self.descriptor.title.to_owned()
+    }
+
+    /// How it works.
+    #[wasm_bindgen(getter)]
+    pub fn summary(&self) -> String {
+        self.descriptor.summary.to_owned()
+    }
+
+    /// What it promises.
+    #[wasm_bindgen(getter)]
+    pub fn promise(&self) -> String {
+        self.descriptor.promise.to_owned()
+    }
+
+    /// When to choose it.
+    #[wasm_bindgen(getter, js_name = chooseWhen)]
+    pub fn choose_when(&self) -> String {
+        self.descriptor.choose_when.to_owned()
+    }
+
+    /// Which way it errs, in words.
+    #[wasm_bindgen(getter)]
+    pub fn errs(&self) -> String {
+        self.descriptor.errs.in_words().to_owned()
+    }
+
+    /// The text form with every parameter at its default.
+    #[wasm_bindgen(getter, js_name = defaultSpec)]
+    pub fn default_spec(&self) -> String {
+        FilterSpec::with_defaults(self.descriptor).to_string()
+    }
+
+    /// Its parameters, in the order of the text form.
+    #[wasm_bindgen(getter)]
+    pub fn parameters(&self) -> Vec<ParameterEntry> {
+        let parameters = self.descriptor.parameters.iter();
+        parameters
+            .map(|parameter| ParameterEntry { parameter })
+            .collect()
+    }
+}
+
+/// A parameter of a filter.
+#[wasm_bindgen]
+pub struct ParameterEntry {
+    parameter: &'static Parameter,
+}
+
+#[wasm_bindgen]
+impl ParameterEntry {
+    /// The name in a spec.
+    #[wasm_bindgen(getter)]
+    pub fn name(&self) -> String {
+        self.parameter.name.to_owned()
+    }
+
+    /// What it sets.
+    #[wasm_bindgen(getter)]
+    pub fn meaning(&self) -> String {
+        self.parameter.meaning.to_owned()
+    }
+
+    /// The words it may be; none if it is a number.
+    #[wasm_bindgen(getter)]
+    pub fn options(&self) -> Vec<String> {
+        match self.parameter.kind {
+            Kind::Choice { options } => options.iter().map(|&word| word.to_owned()).collect(),
+            Kind::Integer { .. } => Vec::new(),
+        }
+    }
+
+    /// The least it may be, if it is a number.
+    #[wasm_bindgen(getter)]
+    pub fn min(&self) -> Option<f64> {
+        self.integer(|min, _, _| min)
+    }
+
+    /// The most it may be, if it is a number.
+    #[wasm_bindgen(getter)]
+    pub fn max(&self) -> Option<f64> {
+        self.integer(|_, max, _| max)
+    }
+
+    /// Its default, as text.
+    #[wasm_bindgen(getter, js_name = defaultValue)]
+    pub fn default_value(&self) -> String {
+        match self.parameter.kind {
+            Kind::Integer { default, .. } => default.to_string(),
+            Kind::Choice { options } => options.first().copied().unwrap_or("").to_owned(),
+        }
+    }
+
+    fn integer(&self, choose: fn(u64, u64, u64) -> u64) -> Option<f64> {
+        match self.parameter.kind {
+            Kind::Integer { min, max, default } => Some(choose(min, max, default) as f64),
+            Kind::Choice { .. } => None,
+        }
+    }
+}
+
+/// Every filter there is.
+#[wasm_bindgen]
+pub fn filters() -> Vec<FilterEntry> {
+    engine_registry()
+        .iter()
+        .map(|descriptor| FilterEntry { descriptor })
+        .collect()
+}

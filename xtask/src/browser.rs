@@ -1,0 +1,58 @@
+//! The page in a real browser.
+
+use std::path::{Path, PathBuf};
+
+use crate::page;
+use crate::step::{self, Outcome, command, exists, root, run};
+
+const NAMES: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+#[rustfmt::skip]
+const PLACES: [&str; 3] = [
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+    "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe",
+];
+
+pub fn test() -> Outcome {
+    let chromium = find_or_install()?;
+    let mut npm = command("npm", &["run", "--silent", "test"]);
+    npm.current_dir(root().join("web"))
+        .env("CHROMIUM", chromium);
+    page::ensure_packages()?;
+    run("browser tests", npm)
+}
+
+fn find_or_install() -> Outcome<PathBuf> {
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    // Debian and its kin, with the right to install.
+    if exists("apt-get") {
+        for arguments in [
+            &["update", "--quiet"][..],
+            &["install", "--quiet", "--yes", "chromium"],
+        ] {
+            let mut apt = step::command("apt-get", arguments);
+            apt.env("DEBIAN_FRONTEND", "noninteractive");
+            run("install chromium", apt)?;
+        }
+    }
+    find().ok_or_else(|| {
+        "the browser tests need Chromium or Chrome: install it, or name it in the variable CHROMIUM"
+            .into()
+    })
+}
+
+fn find() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("CHROMIUM") {
+        return Some(named.into());
+    }
+    let by_name = NAMES.iter().find(|name| exists(name)).map(PathBuf::from);
+    let by_place = || PLACES.iter().map(Path::new).find(|place| place.exists());
+    by_name.or_else(|| by_place().map(Path::to_path_buf))
+}

@@ -1,0 +1,61 @@
+//! Everything a change must pass.
+
+use std::time::Instant;
+
+use crate::step::{self, Outcome, cargo};
+use crate::{browser, page, wasm};
+
+fn every_step() -> Outcome {
+    step::run("format", cargo(&["fmt", "--all", "--check"]))?;
+    wasm::ensure_target()?;
+    step::run(
+        "lints",
+        cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ]),
+    )?;
+    step::run(
+        "engine for wasm32",
+        cargo(&[
+            "check",
+            "--quiet",
+            "--package",
+            "dedupstore",
+            "--target",
+            wasm::TARGET,
+        ]),
+    )?;
+    step::run("native tests", cargo(&["test", "--workspace", "--quiet"]))?;
+    let mut docs = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
+    docs.env("RUSTDOCFLAGS", "-D warnings");
+    step::run("documentation", docs)?;
+    page::build()?;
+    // The browser tests compare the page with the command line that people get.
+    step::run(
+        "command line",
+        cargo(&[
+            "build",
+            "--release",
+            "--quiet",
+            "--package",
+            "dedupstore-cli",
+        ]),
+    )?;
+    browser::test()
+}
+
+pub fn run() -> Outcome {
+    let started = Instant::now();
+    every_step()?;
+    eprintln!(
+        "all tests passed in {:.0} s",
+        started.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
