@@ -1,1 +1,14 @@
-//! x
+//! What the tests at the top of the repository share.
+
+use std::path::{Path, PathBuf};
+
+/// The top of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// A file kept with the project.
+pub fn fixture(name: &str) -> PathBuf {
+    root().join("fixtures").join(name)
+}

@@ -1,1 +1,87 @@
-fn main() {}
+//! Ours beside others', interleaved: `cargo bench --bench compare [-- SIZE_MIB …]`.
+//!
+//! Benchmark libraries run one contender to its end before the next, so a busy moment of
+//! a shared machine falls on one of them. Here every round runs every contender on the
+//! same keys, and the figure is the median over rounds of the ratio to the floor of that
+//! very round. The floor, `blocked-limit`, is what it costs to change one random line of
+//! memory with a prefetch: no filter that keeps its state there can do better.
+
+mod contenders;
+
+use std::time::Instant;
+
+use contenders::{Contender, contenders};
+use dedupstore::{KeyHasher, Observation};
+
+const ROUNDS: usize = 25;
+const KEYS_A_ROUND: usize = 400_000;
+
+fn main() {
+    let sizes: Vec<u64> = std::env::args()
+        .skip(1)
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    let sizes = if sizes.is_empty() {
+        vec![1, 256]
+    } else {
+        sizes
+    };
+    for size_mib in sizes {
+        compare(size_mib << 23, size_mib);
+    }
+}
+
+fn compare(memory_bits: u64, size_mib: u64) {
+    let mut contenders = contenders(memory_bits);
+    let mut nanoseconds: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
+    for round in 0..ROUNDS {
+        let keys = keys_of(round as u64);
+        for i in 0..contenders.len() {
+            // Another one begins each round, so that none always follows the same.
+            let which = (i + round) % contenders.len();
+            let spent = timed(&mut contenders[which], &keys);
+            nanoseconds[which].push(spent);
+        }
+    }
+    println!("\n{size_mib} MiB, {ROUNDS} rounds of {KEYS_A_ROUND} hashed keys, three of ten new");
+    println!("{:<28} {:>10} {:>14}", "", "ns a key", "× the floor");
+    let floor = nanoseconds[0].clone();
+    for (contender, spent) in contenders.iter().zip(&nanoseconds) {
+        let ratios = spent.iter().zip(&floor).map(|(own, floor)| own / floor);
+        println!(
+            "{:<28} {:>10.1} {:>14.2}",
+            contender.name,
+            median(spent.iter().copied()),
+            median(ratios),
+        );
+    }
+}
+
+fn timed(contender: &mut Contender, keys: &[Observation]) -> f64 {
+    let started = Instant::now();
+    let new = (contender.observe)(keys);
+    let spent = started.elapsed().as_nanos() as f64 / keys.len() as f64;
+    std::hint::black_box(new);
+    spent
+}
+
+/// Three in ten are new; the others came in an earlier round.
+fn keys_of(round: u64) -> Vec<Observation> {
+    let hasher = KeyHasher::new(1);
+    let fresh = KEYS_A_ROUND as u64 * 3 / 10;
+    (0..KEYS_A_ROUND as u64)
+        .map(|i| {
+            let number = match i % 10 {
+                0..3 => round * fresh + i,
+                _ => hasher.fingerprint(&i.to_le_bytes()).0 % ((round + 1) * fresh),
+            };
+            hasher.fingerprint(&number.to_le_bytes()).into()
+        })
+        .collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

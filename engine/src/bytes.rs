@@ -43,23 +43,21 @@ pub fn bit(bytes: &[u8], index: u64) -> bool {
     bytes[(index / 8) as usize] & bit_mask(index) != 0
 }
 
-/// Sets a bit; true if it was clear.
+/// Sets a bit; true if it was clear. Written either way: no branch to guess wrong.
 #[inline]
 pub fn set_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
-    let was_clear = !bit(region.bytes(), index);
-    if was_clear {
-        byte_of_bit(region, index)[0] |= bit_mask(index);
-    }
+    let byte = &mut byte_of_bit(region, index)[0];
+    let was_clear = *byte & bit_mask(index) == 0;
+    *byte |= bit_mask(index);
     was_clear
 }
 
-/// Clears a bit; true if it was set.
+/// Clears a bit; true if it was set. Written either way, like [`set_bit`].
 #[inline]
 pub fn clear_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
-    let was_set = bit(region.bytes(), index);
-    if was_set {
-        byte_of_bit(region, index)[0] &= !bit_mask(index);
-    }
+    let byte = &mut byte_of_bit(region, index)[0];
+    let was_set = *byte & bit_mask(index) != 0;
+    *byte &= !bit_mask(index);
     was_set
 }
 

@@ -39,3 +39,8 @@ pub use filter::{
 pub use fingerprint::{Fingerprint, HashScheme, KeyHasher};
 pub use region::{Memory, Region};
 pub use seen_set::{CreateError, SeenSet};
+
+/// The README's examples, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

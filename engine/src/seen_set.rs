@@ -140,6 +140,11 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
         &self.registers
     }
 
+    /// The chance that a key never met would be taken for Seen now.
+    pub fn drop_chance(&self) -> f64 {
+        self.filter.drop_chance(&self.registers)
+    }
+
     /// The share of cells in use.
     pub fn load(&self) -> f64 {
         self.filter.load(&self.registers)

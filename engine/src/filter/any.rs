@@ -12,7 +12,7 @@ use crate::region::Region;
 
 /// How many observations ahead memory is asked for: far enough to cover a miss in
 /// memory, near enough that the line is still in the first cache when it is used.
-const LOOKAHEAD: usize = 12;
+const LOOKAHEAD: usize = 16;
 
 macro_rules! filters {
     ($($filter:ident),+ $(,)?) => {
@@ -79,6 +79,11 @@ impl AnyFilter {
     /// The share of cells in use.
     pub fn load(&self, registers: &Registers) -> f64 {
         registers.occupied() as f64 / self.cells() as f64
+    }
+
+    /// The chance that a key never met would be taken for Seen now.
+    pub fn drop_chance(&self, registers: &Registers) -> f64 {
+        dispatch!(self, f => f.drop_chance(registers))
     }
 
     /// How many cells are in use, counted by looking at each.

@@ -88,6 +88,12 @@ impl Filter for Bloom {
         self.parts.recount(region)
     }
 
+    fn drop_chance(&self, registers: &Registers) -> f64 {
+        // In parts, too: equal parts that are filled alike have the same load.
+        let load = registers.occupied() as f64 / self.cells() as f64;
+        load.powi(self.parts.count() as i32)
+    }
+
     fn lines_touched(&self) -> u32 {
         self.parts.count()
     }
@@ -104,15 +110,14 @@ impl Filter for Bloom {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let mut newly_set = 0;
-        for position in self.parts.positions(observation.fingerprint) {
-            newly_set += u64::from(set_bit(region, position));
+        let fingerprint = observation.fingerprint;
+        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
+            return Verdict::Seen;
         }
-        *registers.occupied_mut() += newly_set;
-        match newly_set {
-            0 => Verdict::Seen,
-            _ => Verdict::New,
+        for position in self.parts.positions(fingerprint) {
+            *registers.occupied_mut() += u64::from(set_bit(region, position));
         }
+        Verdict::New
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {

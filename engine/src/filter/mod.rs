@@ -84,6 +84,9 @@ pub trait Filter: Sized {
     /// agree at all times.
     fn recount(&self, region: &[u8]) -> u64;
 
+    /// The chance that a key never met would be taken for Seen now.
+    fn drop_chance(&self, registers: &Registers) -> f64;
+
     /// How many cache lines an observation of a new key touches.
     fn lines_touched(&self) -> u32;
 

@@ -93,6 +93,12 @@ impl Filter for Rlbsbf {
         self.parts.recount(region)
     }
 
+    fn drop_chance(&self, registers: &Registers) -> f64 {
+        let loads = &registers.own()[..self.parts.count() as usize];
+        let share = |&load: &u64| load as f64 / self.parts.span_bits as f64;
+        loads.iter().map(share).product()
+    }
+
     fn lines_touched(&self) -> u32 {
         2 * self.parts.count()
     }

@@ -157,6 +157,11 @@ impl Filter for Stable {
         in_use.count() as u64
     }
 
+    fn drop_chance(&self, registers: &Registers) -> f64 {
+        let load = registers.occupied() as f64 / self.cell_count as f64;
+        load.powi(self.k as i32)
+    }
+
     fn lines_touched(&self) -> u32 {
         let worn_bits = self.p * u64::from(self.cells.width_bits());
         self.k + worn_bits.div_ceil(512) as u32

@@ -182,7 +182,7 @@ impl Crawl {
         let _ = write!(
             out,
             "https://{}{}-{}",
-            if number % 3 == 0 { "www." } else { "" },
+            if number.is_multiple_of(3) { "www." } else { "" },
             pick(FIRST, number + number / first),
             pick(SECOND, number),
         );
@@ -195,7 +195,7 @@ impl Crawl {
         let _ = match local {
             0 => Ok(()),
             1.. if local <= sections => write!(out, "{section}/"),
-            _ if own % 11 == 0 => write!(out, "{section}/?page={local}"),
+            _ if own.is_multiple_of(11) => write!(out, "{section}/?page={local}"),
             _ => write!(
                 out,
                 "{section}/{}/{:02}/{}-{}-{local}",

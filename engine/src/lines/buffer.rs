@@ -41,7 +41,7 @@ pub struct LineTooLong {
 }
 
 /// A line, whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Without its delimiter.
     pub content: &'a [u8],

@@ -1,0 +1,36 @@
+//! The command line's grammar.
+
+use clap::{Parser, Subcommand};
+
+use crate::{completions, filter, filters, generate, simulate};
+
+/// The memory of a long crawl: prints each line whose key has not been met before, in
+/// bounded memory.
+#[derive(Debug, Parser)]
+#[command(name = "dedupstore", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// Say nothing but data and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dedupstore filter links.txt > new.txt         each link once, in order, in 64 MiB
+  tail -f access.log | dedupstore filter --field 7 --memory 256MiB
+  dedupstore simulate links.txt --memory 1MiB   how often each filter would be wrong
+  dedupstore filters                            the filters and their parameters
+
+Keys are bytes: lines may be binary and of any length. Exit codes: 0 fine, 2 an error.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Filter(filter::Arguments),
+    Simulate(simulate::Arguments),
+    Generate(generate::Arguments),
+    Filters(filters::Arguments),
+    Completions(completions::Arguments),
+}

@@ -1,0 +1,62 @@
+//! Standard output through one large buffer of our own.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use crate::error::Failure;
+
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// Where data goes.
+pub struct Output {
+    buffer: Vec<u8>,
+    file: File,
+}
+
+impl Output {
+    /// Standard output itself: the standard library's own handle would look for the last
+    /// newline in every block and copy what follows it.
+    pub fn standard() -> Result<Self, Failure> {
+        #[cfg(unix)]
+        let handle = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+        #[cfg(windows)]
+        let handle = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+        Ok(Output {
+            buffer: Vec::with_capacity(BUFFER_BYTES),
+            file: File::from(handle.map_err(Failure::writing)?),
+        })
+    }
+
+    /// Adds bytes; they are written when the buffer is full.
+    #[inline]
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
+            self.make_room(bytes)
+        } else {
+            self.buffer.extend_from_slice(bytes);
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.flush()?;
+        if bytes.len() < BUFFER_BYTES {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.file.write_all(bytes).map_err(Failure::writing)
+    }
+
+    /// Writes what is held back.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        let written = self.file.write_all(&self.buffer);
+        self.buffer.clear();
+        written.map_err(Failure::writing)
+    }
+
+    /// Adds text.
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.put(text.as_bytes())
+    }
+}

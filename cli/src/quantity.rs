@@ -1,0 +1,151 @@
+//! Sizes and counts as people write them.
+
+/// A size in bytes: `64MiB`, `2GB`, `64M`, `65536`. `K`, `M`, `G` and `T` alone are
+/// powers of 1024, as for `sort -S`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1000,
+        "mb" => 1000u64.pow(2),
+        "gb" => 1000u64.pow(3),
+        "tb" => 1000u64.pow(4),
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        _ => {
+            return Err(format!(
+                "expected a size like 64MiB, 2GB or 65536; found `{text}`"
+            ));
+        }
+    };
+    scaled(number, factor)
+        .ok_or_else(|| format!("expected a size like 64MiB, 2GB or 65536; found `{text}`"))
+}
+
+/// A count: `1e6`, `10M`, `1000000`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor = match unit.to_ascii_lowercase().as_str() {
+        "" => Some(1),
+        "k" => Some(1000),
+        "m" => Some(1000u64.pow(2)),
+        "g" | "b" => Some(1000u64.pow(3)),
+        _ => None,
+    };
+    factor
+        .and_then(|factor| scaled(number, factor))
+        .ok_or_else(|| format!("expected a count like 1000000, 1e6 or 10M; found `{text}`"))
+}
+
+/// One byte: a character, or one of `\t`, `\0`, `\n`.
+pub fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] => Ok(*byte),
+        b"\\t" => Ok(b'\t'),
+        b"\\0" => Ok(0),
+        b"\\n" => Ok(b'\n'),
+        _ => Err(format!("expected one byte, or \\t; found `{text}`")),
+    }
+}
+
+/// The size in the largest unit that leaves at least 1, to three digits or so.
+pub fn show_bits(bits: u64) -> String {
+    if !bits.is_multiple_of(8) {
+        return format!("{bits} bits");
+    }
+    let bytes = bits / 8;
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let power = (bytes.max(1).ilog2() / 10).min(4);
+    let value = bytes as f64 / (1u64 << (10 * power)) as f64;
+    let digits = match value {
+        v if v == v.trunc() => 0,
+        v if v < 10.0 => 2,
+        _ => 1,
+    };
+    format!("{value:.digits$} {}", units[power as usize])
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let exponent_follows = |at: usize| {
+        let rest = &text.as_bytes()[at..];
+        matches!(rest, [b'e' | b'E', b'0'..=b'9', ..])
+    };
+    let end = text
+        .char_indices()
+        .find(|&(at, c)| !(c.is_ascii_digit() || c == '.' || exponent_follows(at)))
+        .map_or(text.len(), |(at, _)| at);
+    (&text[..end], text[end..].trim_start())
+}
+
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    let value = number.parse::<f64>().ok()? * factor as f64;
+    (value >= 0.0 && value < 2f64.powi(63)).then_some(value.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_as_people_write_them() {
+        for (text, bytes) in [
+            ("65536", 65_536),
+            ("64MiB", 64 << 20),
+            ("64mib", 64 << 20),
+            ("64M", 64 << 20),
+            ("2GB", 2_000_000_000),
+            ("1.5KiB", 1536),
+            ("10 MB", 10_000_000),
+            ("0", 0),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "MiB",
+            "-1",
+            "64XB",
+            "1e",
+            "nan",
+            "99999999999999999999",
+            "1e30",
+        ] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_as_people_write_them() {
+        for (text, number) in [
+            ("1000000", 1_000_000),
+            ("1e6", 1_000_000),
+            ("2.5e3", 2500),
+            ("10M", 10_000_000),
+            ("3k", 3000),
+        ] {
+            assert_eq!(count(text), Ok(number), "{text}");
+        }
+        for text in ["", "M", "1MiB", "e6", "-3", "1e99"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_as_people_read_them() {
+        for (bits, text) in [
+            (64, "8 B"),
+            (67, "67 bits"),
+            (8 << 10, "1 KiB"),
+            (8 * 1536, "1.50 KiB"),
+            (8 << 26, "64 MiB"),
+            (8 * 1_300_000, "1.24 MiB"),
+        ] {
+            assert_eq!(show_bits(bits), text);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `dedupstore simulate`: filters against exact truth.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use dedupstore::lab::{Clock, RunSummary, Simulation, StreamSpec, Truth};
+use dedupstore::{FilterSpec, registry};
+
+use crate::error::Failure;
+use crate::generate::streams_help;
+use crate::input::{Block, Inputs, KeyArguments};
+use crate::output::Output;
+use crate::quantity;
+use crate::table::{grouped, percent, render};
+
+/// Run filters against exact truth, on your own log or on a synthetic stream
+///
+/// FPR is the share of first occurrences taken for repeats: new keys dropped. FNR is the
+/// share of repeats taken for new: repeats let through. The same input, filter, memory
+/// and seed give the same numbers on every machine, and in the browser.
+#[derive(Debug, Args)]
+#[command(after_help = help())]
+pub struct Arguments {
+    /// Logs, read as one stream [default: standard input]
+    #[arg(value_name = "LOG", conflicts_with = "stream")]
+    logs: Vec<PathBuf>,
+
+    /// A filter, or `all`; may be given several times [default: all]
+    #[arg(short, long = "filter", value_name = "SPEC")]
+    filters: Vec<String>,
+
+    /// Memory for each filter; may be given several times [default: 64KiB]
+    #[arg(short, long = "memory", value_name = "SIZE", value_parser = quantity::size)]
+    memories: Vec<u64>,
+
+    /// Memory in bits; may be given several times
+    #[arg(long = "memory-bits", value_name = "N", value_parser = quantity::count)]
+    memories_bits: Vec<u64>,
+
+    /// A synthetic stream instead of a log
+    #[arg(long, value_name = "STREAM")]
+    stream: Option<StreamSpec>,
+
+    /// How many keys of the synthetic stream
+    #[arg(short = 'n', long, value_name = "N", default_value = "1M", requires = "stream",
+          value_parser = quantity::count)]
+    count: u64,
+
+    /// Seed of the stream, of the hash and of the filters' choices
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    key: KeyArguments,
+
+    /// Print one object a line, a line a run
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print comma-separated values
+    #[arg(long)]
+    csv: bool,
+}
+
+fn help() -> String {
+    format!(
+        "Examples:\n  \
+         dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
+         dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n\n{}",
+        streams_help()
+    )
+}
+
+const DEFAULT_MEMORY_BITS: u64 = 8 * 64 << 10;
+
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let filters = filters(&arguments.filters)?;
+    let mut memories_bits = arguments.memories_bits.clone();
+    memories_bits.extend(
+        arguments
+            .memories
+            .iter()
+            .map(|bytes| bytes.saturating_mul(8)),
+    );
+    if memories_bits.is_empty() {
+        memories_bits.push(DEFAULT_MEMORY_BITS);
+    }
+    let race = |truth: Truth| -> Result<Simulation, Failure> {
+        let mut simulation = Simulation::new(arguments.seed, truth);
+        for &memory_bits in &memories_bits {
+            for filter in &filters {
+                simulation.enter(filter, memory_bits)?;
+            }
+        }
+        Ok(simulation)
+    };
+    let (simulation, name, without_key) = match arguments.stream {
+        Some(stream) => {
+            let truth = stream.open(arguments.count, arguments.seed).truth();
+            let simulation = over_stream(race(truth)?, stream, arguments.count, arguments.seed);
+            (simulation, stream.to_string(), 0)
+        }
+        None => {
+            let inputs = Inputs::check(arguments.logs)?;
+            let name = inputs.name();
+            let mut simulation = race(Truth::for_fingerprints())?;
+            let without_key = over_log(&mut simulation, &inputs, &arguments.key)?;
+            (simulation, name, without_key)
+        }
+    };
+    if without_key > 0 {
+        eprintln!("dedupstore: {without_key} lines had no such field and were left out");
+    }
+    let form = match (arguments.json, arguments.csv) {
+        (true, _) => as_json,
+        (_, true) => as_csv,
+        _ => as_table,
+    };
+    let mut output = Output::standard()?;
+    output.text(&form(&simulation.summaries(&name)))?;
+    output.flush()
+}
+
+fn filters(specs: &[String]) -> Result<Vec<FilterSpec>, Failure> {
+    let everything = || registry().iter().copied().map(FilterSpec::with_defaults);
+    if specs.is_empty() {
+        return Ok(everything().collect());
+    }
+    let mut filters = Vec::new();
+    for spec in specs {
+        match spec.as_str() {
+            "all" => filters.extend(everything()),
+            spec => filters.push(spec.parse().map_err(|error| {
+                Failure::Usage(format!(
+                    "--filter {spec}: {error}; see `dedupstore filters`"
+                ))
+            })?),
+        }
+    }
+    Ok(filters)
+}
+
+fn over_stream(mut race: Simulation, stream: StreamSpec, count: u64, seed: u64) -> Simulation {
+    let clock = WallClock::start();
+    let mut keys = stream.open(count, seed);
+    while let Some((key, number)) = keys.next_key() {
+        race.push_numbered(key, number, &clock);
+    }
+    race.flush(&clock);
+    race
+}
+
+/// Returns how many lines had no key.
+fn over_log(race: &mut Simulation, inputs: &Inputs, key: &KeyArguments) -> Result<u64, Failure> {
+    let clock = WallClock::start();
+    let selector = key.selector()?;
+    let mut without_key = 0;
+    let mut push = |race: &mut Simulation, content: &[u8]| match selector.key(content) {
+        Some(key) => race.push_key(key, &clock),
+        None => without_key += 1,
+    };
+    inputs.for_each_block(key.line_end(), |block| {
+        match block {
+            Block::Lines(lines) => lines.for_each(|line| push(race, line.content)),
+            Block::Unterminated(line) => push(race, line.content),
+            Block::Pause => {}
+        }
+        Ok(())
+    })?;
+    race.flush(&clock);
+    Ok(without_key)
+}
+
+struct WallClock(Instant);
+
+impl WallClock {
+    fn start() -> Self {
+        WallClock(Instant::now())
+    }
+}
+
+impl Clock for WallClock {
+    fn now_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+fn as_json(runs: &[RunSummary]) -> String {
+    let lines = runs
+        .iter()
+        .filter_map(|run| serde_json::to_string(run).ok());
+    lines.map(|line| line + "\n").collect()
+}
+
+fn as_csv(runs: &[RunSummary]) -> String {
+    let mut text = String::new();
+    for run in runs {
+        let Ok(serde_json::Value::Object(row)) = serde_json::to_value(run) else {
+            continue;
+        };
+        if text.is_empty() {
+            text = row.keys().cloned().collect::<Vec<_>>().join(",") + "\n";
+        }
+        let cells: Vec<String> = row.values().map(csv_cell).collect();
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}
+
+fn csv_cell(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+        number => number.to_string(),
+    }
+}
+
+fn as_table(runs: &[RunSummary]) -> String {
+    let Some(any) = runs.first() else {
+        return String::new();
+    };
+    let rows: Vec<Vec<String>> = runs
+        .iter()
+        .map(|run| {
+            vec![
+                run.filter.clone(),
+                quantity::show_bits(run.memory_bits),
+                percent(run.fpr),
+                percent(run.fnr),
+                grouped(run.fp),
+                grouped(run.false_negatives),
+                percent(Some(run.load)),
+                match run.ns_per_observation {
+                    Some(nanoseconds) => format!("{nanoseconds:.0} ns"),
+                    None => "–".to_owned(),
+                },
+            ]
+        })
+        .collect();
+    format!(
+        "{}: {} keys, {} distinct, {} repeats\n\n{}",
+        any.stream,
+        grouped(any.count),
+        grouped(any.distinct),
+        grouped(any.repeats),
+        render(
+            &[
+                "filter",
+                "memory",
+                "FPR",
+                "FNR",
+                "new dropped",
+                "repeats passed",
+                "load",
+                "a key"
+            ],
+            &rows,
+        ),
+    )
+}

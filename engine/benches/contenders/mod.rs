@@ -1,0 +1,93 @@
+//! What is compared: the floor, a peer, and every filter of the registry.
+
+use dedupstore::{FilterSpec, Memory, Observation, SeenSet, Verdict, registry};
+use fastbloom::BloomFilter;
+use xxhash_rust::xxh3::Xxh3Builder;
+
+type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
+
+/// Something that tells new keys from known ones.
+pub struct Contender {
+    pub name: String,
+    /// Observes keys in order; returns how many were new.
+    pub observe: Observe,
+}
+
+pub fn contenders(memory_bits: u64) -> Vec<Contender> {
+    let mut all = vec![blocked_limit(memory_bits), fastbloom_with_xxh3(memory_bits)];
+    all.extend(
+        registry()
+            .iter()
+            .copied()
+            .map(|descriptor| ours(&FilterSpec::with_defaults(descriptor), memory_bits)),
+    );
+    all
+}
+
+/// One random line, asked for ahead, read and changed.
+fn blocked_limit(memory_bits: u64) -> Contender {
+    const AHEAD: usize = 16;
+    let lines = memory_bits / 512;
+    let mut memory = Memory::zeroed(lines as usize * 64).expect("enough memory");
+    let line_of = move |key: &Observation| {
+        let product = u128::from(key.fingerprint.0) * u128::from(lines);
+        (product >> 64) as usize * 64
+    };
+    Contender {
+        name: "blocked-limit".to_owned(),
+        observe: Box::new(move |keys| {
+            let bytes = &mut memory[..];
+            let mut new = 0;
+            for (i, key) in keys.iter().enumerate() {
+                if let Some(later) = keys.get(i + AHEAD) {
+                    prefetch(bytes, line_of(later));
+                }
+                let at = line_of(key) + (key.fingerprint.0 & 63) as usize;
+                new += usize::from(bytes[at] == 0);
+                bytes[at] |= 1;
+            }
+            new
+        }),
+    }
+}
+
+#[inline(always)]
+fn prefetch(bytes: &[u8], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    // SAFETY: a prefetch neither faults nor changes anything.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::hint::black_box((bytes, at));
+}
+
+/// As its documentation advises: one insertion, which tells whether it was there.
+fn fastbloom_with_xxh3(memory_bits: u64) -> Contender {
+    let mut filter = BloomFilter::with_num_bits(memory_bits as usize)
+        .hasher(Xxh3Builder::new())
+        .hashes(4);
+    Contender {
+        name: "fastbloom, 4 hashes, xxh3".to_owned(),
+        observe: Box::new(move |keys| {
+            let known = |key: &Observation| filter.insert_hash(key.fingerprint.0);
+            keys.len() - keys.iter().map(known).filter(|&known| known).count()
+        }),
+    }
+}
+
+fn ours(spec: &FilterSpec, memory_bits: u64) -> Contender {
+    let mut set = SeenSet::in_memory(spec, memory_bits, 1).expect("enough memory");
+    let mut verdicts = Vec::new();
+    Contender {
+        name: spec.to_string(),
+        observe: Box::new(move |keys| {
+            verdicts.resize(keys.len(), Verdict::New);
+            set.observe_batch(keys, &mut verdicts);
+            let new = verdicts.iter().filter(|&&verdict| verdict == Verdict::New);
+            new.count()
+        }),
+    }
+}
