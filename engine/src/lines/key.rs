@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    fn key_of<'a>(line: &'a str, number: usize, delimiter: Option<u8>) -> Option<&'a str> {
+    fn key_of(line: &str, number: usize, delimiter: Option<u8>) -> Option<&str> {
         let selector = KeySelector::field(number, delimiter).expect("from 1");
         selector
             .key(line.as_bytes())
