@@ -246,7 +246,7 @@ fn an_unreadable_file_is_named() {
     let directory = TempDir::new().expect("a place");
     let path = directory.path().join("secret");
     fs::write(&path, "a\n").expect("written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("changed");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("changed");
     if File::open(&path).is_ok() {
         eprintln!("skipped: this user may read everything");
         return;

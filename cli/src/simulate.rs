@@ -72,7 +72,7 @@ fn help() -> String {
     )
 }
 
-const DEFAULT_MEMORY_BITS: u64 = 8 * 64 << 10;
+const DEFAULT_MEMORY_BITS: u64 = (8 * 64) << 10;
 
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let filters = filters(&arguments.filters)?;

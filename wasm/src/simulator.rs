@@ -18,11 +18,12 @@ pub struct Simulator {
 
 #[wasm_bindgen]
 impl Simulator {
-    /// A run under a seed; enter filters before the first chunk.
+    /// A run under a seed, a whole number up to 2^53; enter filters before the first
+    /// chunk.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: u32) -> Simulator {
+    pub fn new(seed: f64) -> Simulator {
         Simulator {
-            simulation: Simulation::new(u64::from(seed), Truth::for_fingerprints()),
+            simulation: Simulation::new(seed as u64, Truth::for_fingerprints()),
             lines: LineBuffer::new(b'\n'),
             selector: KeySelector::WholeLine,
             clock: PerformanceClock::find(),
@@ -87,11 +88,12 @@ impl Simulator {
         summaries.map(|summary| Outcome { summary }).collect()
     }
 
-    /// How the `index`-th filter has done over the log so far.
-    pub fn curve(&self, index: usize) -> Option<Curve> {
+    /// How the `index`-th filter has done over the log so far, in at most so many
+    /// stretches.
+    pub fn curve(&self, index: usize, stretches: usize) -> Option<Curve> {
         let contestant = self.simulation.contestants().get(index)?;
         Some(Curve {
-            points: contestant.board().curve(),
+            points: contestant.board().curve_of(stretches),
             cells: contestant.set().filter().cells(),
         })
     }

@@ -1,6 +1,6 @@
 //! The page in a real browser.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::page;
 use crate::step::{self, Outcome, command, exists, root, run};
@@ -52,7 +52,9 @@ fn find() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("CHROMIUM") {
         return Some(named.into());
     }
-    let by_name = NAMES.iter().find(|name| exists(name)).map(PathBuf::from);
-    let by_place = || PLACES.iter().map(Path::new).find(|place| place.exists());
-    by_name.or_else(|| by_place().map(Path::to_path_buf))
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named =
+        std::env::split_paths(&path).flat_map(|directory| NAMES.map(|name| directory.join(name)));
+    let placed = PLACES.iter().map(PathBuf::from);
+    named.chain(placed).find(|candidate| candidate.is_file())
 }

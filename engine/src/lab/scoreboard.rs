@@ -113,6 +113,18 @@ impl Scoreboard {
         points
     }
 
+    /// The curve in at most `stretches` stretches, all but the last of one length. As
+    /// points count from the start, leaving one out joins its neighbours exactly.
+    pub fn curve_of(&self, stretches: usize) -> Vec<CurvePoint> {
+        let points = self.curve();
+        let last = points.len() - 1;
+        let step = last.div_ceil(stretches.max(1)).max(1);
+        let kept = points.iter().enumerate();
+        kept.filter(|(i, _)| i % step == 0 || *i == last)
+            .map(|(_, point)| *point)
+            .collect()
+    }
+
     /// First occurrences reported Seen ÷ first occurrences.
     pub fn fpr(&self) -> Option<f64> {
         self.now.fpr_since(&CurvePoint::default())
@@ -173,5 +185,9 @@ mod tests {
             assert_eq!(point.position, i as u64 * stride);
         }
         assert_eq!(curve.last().map(|p| p.position), Some(1_000_003));
+        let coarse = board.curve_of(40);
+        assert!((20..=41).contains(&coarse.len()), "{}", coarse.len());
+        assert_eq!(coarse.last(), curve.last());
+        assert_eq!(coarse.first(), curve.first());
     }
 }

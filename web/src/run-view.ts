@@ -1,0 +1,102 @@
+// A run as it is seen: status, progress, figures.
+
+import { CurvesView } from './curves.js';
+import { find } from './element.js';
+import { formatBytes, formatCount, formatShare } from './number-format.js';
+import type { Snapshot } from './protocol.js';
+import { ResultsTable } from './results-table.js';
+
+export class RunView {
+  readonly #status = find('status', HTMLElement);
+  readonly #progress = find('progress', HTMLElement);
+  readonly #bar = find('progress-bar', HTMLProgressElement);
+  readonly #progressText = find('progress-text', HTMLElement);
+  readonly #figures = find('figures', HTMLElement);
+  readonly #tables = find('tables', HTMLElement);
+  readonly #curves = new CurvesView();
+  readonly #table = new ResultsTable();
+  readonly #heading = find('results-heading', HTMLElement);
+  #log = '';
+  #isRevealed = false;
+
+  begin(log: string, filterCount: number): void {
+    const filters = filterCount === 1 ? 'one filter' : `${filterCount} filters`;
+    this.#log = log;
+    this.#isRevealed = false;
+    this.#status.textContent = `Running ${filters} over ${log}.`;
+    this.#bar.removeAttribute('value');
+    this.#progressText.textContent = '';
+    this.#progress.hidden = false;
+    // What an earlier run found stays, dimmed, until there is something newer.
+    this.#figures.ariaBusy = 'true';
+    this.#curves.begin();
+  }
+
+  progress(snapshot: Snapshot): void {
+    const { bytes, totalBytes } = snapshot;
+    const share = totalBytes > 0 ? bytes / totalBytes : 0;
+    this.#bar.value = share;
+    const read = `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`;
+    this.#progressText.textContent = `${read}, ${Math.floor(share * 100)}\u00a0%`;
+    this.#show(snapshot, false);
+  }
+
+  finish(snapshot: Snapshot): void {
+    this.#progress.hidden = true;
+    this.#show(snapshot, true);
+    this.#status.textContent = `${this.#log}: ${counts(snapshot)}.`;
+  }
+
+  /** What was counted up to here stays, and says that it is a part. */
+  cancel(last: Snapshot | undefined): void {
+    this.#progress.hidden = true;
+    if (last === undefined) {
+      this.#clear();
+      this.#status.textContent = 'Cancelled before anything was counted.';
+      return;
+    }
+    this.#show(last, true);
+    const share = formatShare(last.bytes / last.totalBytes);
+    const part = counts(last);
+    this.#status.textContent = `Cancelled after ${share} of ${this.#log}. Of this part: ${part}.`;
+  }
+
+  fail(): void {
+    this.#progress.hidden = true;
+    this.#clear();
+    this.#status.textContent = 'There are no results: the run could not be finished.';
+  }
+
+  #show(snapshot: Snapshot, isLast: boolean): void {
+    this.#figures.ariaBusy = 'false';
+    this.#tables.hidden = false;
+    this.#curves.show(snapshot, isLast);
+    this.#table.show(snapshot.outcomes);
+    this.#reveal();
+  }
+
+  /** Once a run: on a narrow screen the results come after the form and would be missed. */
+  #reveal(): void {
+    const { top } = this.#heading.getBoundingClientRect();
+    if (!this.#isRevealed && (top < 0 || top > window.innerHeight / 2)) {
+      this.#heading.scrollIntoView();
+    }
+    this.#isRevealed = true;
+  }
+
+  #clear(): void {
+    this.#figures.ariaBusy = 'false';
+    this.#tables.hidden = true;
+    this.#curves.clear();
+  }
+}
+
+function counts({ outcomes }: Snapshot): string {
+  // The log's own counts are the same whichever filter ran over it.
+  const [row] = outcomes;
+  if (row === undefined) {
+    return 'nothing';
+  }
+  const [lines, distinct, repeats] = [row.count, row.distinct, row.repeats].map(formatCount);
+  return `${lines} lines, ${distinct} distinct, ${repeats} repeats`;
+}

@@ -1,0 +1,88 @@
+// A run can be ended in the middle of a large log, and the next one works.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { stage } from './browser.mjs';
+import { SAMPLE, simulate } from './command-line.mjs';
+
+const visit = stage();
+const LINES_A_BLOCK = 100_000;
+const BLOCKS = 75;
+/** @type {string} */
+let folder;
+/** @type {string} */
+let largeLog;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
+  largeLog = join(folder, 'large.log');
+  const lines = Array.from({ length: LINES_A_BLOCK }, (_, i) => `${1_000_000 + i}\n`);
+  const block = Buffer.from(lines.join(''));
+  await writeFile(largeLog, Array(BLOCKS).fill(block));
+});
+
+after(() => rm(folder, { recursive: true }));
+
+/** @param {import('./playground.mjs').Playground} playground */
+async function startAndWaitForTheMiddle(playground) {
+  await playground.choose(largeLog);
+  await playground.start();
+  await playground.page.waitForFunction(() => {
+    const bar = document.querySelector('progress');
+    return bar instanceof HTMLProgressElement && bar.value > 0.05;
+  });
+}
+
+test('curves, counts and progress show while a log is read', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await startAndWaitForTheMiddle(playground);
+    assert.match(await page.locator('#progress-text').innerText(), /^[\d.]+\sMiB of 57.2\sMiB, \d+\s%$/);
+    const [early] = await playground.outcomes();
+    assert.equal(await page.locator('canvas').count(), 2);
+    await page.waitForFunction((early) => {
+      const cell = document.querySelector('#outcomes [data-column="count"]');
+      return Number(cell?.getAttribute('data-value')) > early;
+    }, early?.count ?? 0);
+    await playground.finished();
+    assert.equal((await playground.outcomes())[0]?.count, BLOCKS * LINES_A_BLOCK);
+  });
+});
+
+test('cancelling keeps what was counted, and the next run is a fresh one', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await startAndWaitForTheMiddle(playground);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await playground.finished();
+    assert.match(await playground.status.innerText(), /^Cancelled after [\d.]+\s% of large.log/);
+    const focused = page.getByRole('button', { name: 'Run' });
+    assert.ok(await focused.evaluate((button) => button === document.activeElement));
+
+    const kept = await playground.outcomes();
+    const count = kept[0]?.count ?? 0;
+    assert.ok(count > 0 && count < BLOCKS * LINES_A_BLOCK, `${count} lines`);
+    await page.waitForTimeout(300);
+    assert.deepEqual(await playground.outcomes(), kept);
+
+    await playground.loadSample();
+    await playground.run();
+    const shown = await playground.outcomes();
+    const settings = { memoryBits: 1 << 13, seed: 1 };
+    const printed = shown.map(({ filter }) => simulate(SAMPLE, { filter, ...settings }));
+    assert.deepEqual(shown, printed);
+  });
+});
+
+test('a run that is started over leaves nothing of the one before', async () => {
+  await visit(async (playground) => {
+    await startAndWaitForTheMiddle(playground);
+    await playground.loadSample();
+    await playground.run();
+    assert.equal((await playground.outcomes())[0]?.count, 10_000);
+    assert.match(await playground.status.innerText(), /^sample.log: 10,000 lines/);
+  });
+});

@@ -1,0 +1,52 @@
+// Everything can be done without a pointer.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stage } from './browser.mjs';
+
+const visit = stage();
+
+/** @param {import('playwright-core').Page} page */
+function focused(page) {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    return element?.id || element?.textContent?.trim() || element?.tagName || '';
+  });
+}
+
+test('the sample is loaded, run and read with the keyboard alone', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    const met = new Set();
+    /** @param {string} goal */
+    const tabTo = async (goal) => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await page.keyboard.press('Tab');
+        const here = await focused(page);
+        met.add(here);
+        if (here === goal) {
+          return;
+        }
+      }
+      assert.fail(`${goal} is not reached; these are: ${[...met].join(', ')}`);
+    };
+    await tabTo('memory-slider');
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await page.locator('#memory-size').inputValue(), '1.5');
+    await tabTo('load-sample');
+    await page.keyboard.press('Enter');
+    await page.locator('#log-name', { hasText: 'sample.log' }).waitFor();
+    await tabTo('run');
+    await page.keyboard.press('Enter');
+    await playground.finished();
+    assert.equal((await playground.outcomes())[0]?.memory_bits, 1.5 * 8192);
+    await tabTo('The curves as a table');
+    await page.keyboard.press('Enter');
+    const rows = page.locator('#curves-table tbody tr');
+    assert.ok(await rows.first().isVisible());
+    assert.ok((await rows.count()) <= 41);
+    for (const id of ['memory-size', 'memory-unit', 'log-file', 'filter-choice', 'add-filter', 'seed']) {
+      assert.ok(met.has(id), `${id} is not reached`);
+    }
+  });
+});

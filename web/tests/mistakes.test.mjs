@@ -1,0 +1,104 @@
+// What cannot be run is said in words, and the page goes on working.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { stage } from './browser.mjs';
+
+/** @typedef {import('./playground.mjs').Playground} Playground */
+
+const visit = stage();
+
+/**
+ * @param {Playground} playground
+ * @param {RegExp} expected
+ */
+async function assertSaid(playground, expected) {
+  await playground.start();
+  await playground.message.filter({ hasText: expected }).waitFor();
+}
+
+/**
+ * @param {Playground} playground
+ * @param {RegExp} expected
+ */
+async function assertRefused(playground, expected) {
+  await assertSaid(playground, expected);
+  assert.ok(await playground.page.locator('#progress').isHidden());
+  assert.ok(await playground.page.locator('#outcomes').isHidden());
+}
+
+/** @param {Playground} playground */
+async function assertWorks(playground) {
+  await playground.run();
+  assert.ok(await playground.message.isHidden());
+  assert.equal((await playground.outcomes())[0]?.count, 10_000);
+}
+
+test('no log, an empty one, and one that is gone when it is read', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
+  const log = join(folder, 'gone.log');
+  await writeFile(log, 'a\nb\n');
+  await visit(async (playground) => {
+    await assertRefused(playground, /no log/);
+
+    const buffer = Buffer.alloc(0);
+    await playground.choose({ name: 'empty.log', mimeType: 'text/plain', buffer });
+    await assertRefused(playground, /empty\.log is empty/);
+    await playground.loadSample();
+    await assertWorks(playground);
+
+    await playground.choose(log);
+    await rm(folder, { recursive: true });
+    await assertRefused(playground, /gone\.log could not be read/);
+    await playground.loadSample();
+    await assertWorks(playground);
+  });
+});
+
+test('too little memory, too much of it, and none', async () => {
+  await visit(async (playground) => {
+    await playground.loadSample();
+    await playground.setMemory(1, 'B');
+    await assertRefused(playground, /needs at least 64 bits of memory; 8 were given/);
+    await playground.setMemory(4000, 'GiB');
+    await assertRefused(playground, /memory/);
+    await playground.page.getByLabel('Memory of each filter', { exact: true }).fill('');
+    await assertRefused(playground, /memory must be a number/);
+    await playground.setMemory(1, 'KiB');
+    await assertWorks(playground);
+  });
+});
+
+test('a parameter out of range, a seed that is none, and no filter', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await playground.loadSample();
+    const card = page.locator('.filter-card').first();
+    await card.locator('summary').click();
+    const k = card.getByLabel('k', { exact: true });
+    await k.fill('99');
+    await assertRefused(playground, /k must be a whole number from 1 to 32; found 99/);
+    await k.fill('');
+    await assertRefused(playground, /k must be a whole number/);
+    await k.fill('3');
+    await assertWorks(playground);
+
+    await playground.setSeed(-1);
+    await assertSaid(playground, /seed must be a whole number/);
+    await playground.setSeed(4_294_967_296);
+    await assertSaid(playground, /seed must be a whole number/);
+    await playground.setSeed(0);
+    await assertWorks(playground);
+
+    const remove = page.getByRole('button', { name: /^Remove/ });
+    for (let left = await remove.count(); left > 0; left -= 1) {
+      await remove.first().click();
+    }
+    await assertSaid(playground, /no filter to run/);
+    await page.getByRole('button', { name: 'Add' }).click();
+    await assertWorks(playground);
+  });
+});

@@ -1,0 +1,60 @@
+// Serves the built page, and beside it the engine's bindings for tests that call the
+// engine without the page.
+
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const web = fileURLToPath(new URL('..', import.meta.url));
+
+/** Folders by the first part of an address. */
+const FOLDERS = new Map([
+  ['bindings', join(web, 'src/wasm')],
+  ['', join(web, 'dist')],
+]);
+
+const TYPES = new Map([
+  ['.css', 'text/css'],
+  ['.html', 'text/html'],
+  ['.js', 'text/javascript'],
+  ['.log', 'text/plain'],
+  ['.svg', 'image/svg+xml'],
+  ['.wasm', 'application/wasm'],
+]);
+
+/** @param {string} address */
+function fileOf(address) {
+  const path = normalize(decodeURIComponent(new URL(address, 'http://page').pathname));
+  const [, first = '', ...rest] = path.split('/');
+  const folder = FOLDERS.get(first);
+  return folder !== undefined && first !== ''
+    ? join(folder, ...rest)
+    : join(FOLDERS.get('') ?? '', path === '/' ? 'index.html' : path);
+}
+
+/** @returns {Promise<{ origin: string, close(): void }>} */
+export async function serve() {
+  const server = createServer(async (request, response) => {
+    try {
+      const file = fileOf(request.url ?? '/');
+      const content = await readFile(file);
+      const type = TYPES.get(extname(file)) ?? 'application/octet-stream';
+      response.writeHead(200, { 'content-type': type }).end(content);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const address = server.address();
+  if (address === null || typeof address === 'string') {
+    throw new Error('the server has no port');
+  }
+  return {
+    origin: `http://127.0.0.1:${address.port}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
