@@ -31,6 +31,8 @@ mod prefetch;
 pub mod region;
 pub mod rng;
 mod seen_set;
+#[cfg(not(target_family = "wasm"))]
+pub mod store;
 
 pub use filter::registry;
 pub use filter::{

@@ -1,0 +1,170 @@
+//! Writing a frozen region into the other image.
+//!
+//! 1. [`prepare`]: the other image's superblock is made invalid, and the other log ready,
+//!    unless the active image still needs that log.
+//! 2. The writer ends the log with a switch frame and freezes (in the store).
+//! 3. [`Checkpoint::write_blocks`]: every block goes to the image. The writer saves a block
+//!    itself before it first changes it.
+//! 4. [`Checkpoint::finish`]: table, sync, superblock, sync.
+//!
+//! **Invariant:** the active image and every log it needs stay untouched throughout.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::checksum::{StoreId, placed};
+use super::error::StoreError;
+use super::layout::{BLOCK_BYTES, Layout, SUPERBLOCK_BYTES};
+use super::live::Frozen;
+use super::log::start_log;
+use super::medium::{Medium, StoreFile};
+use super::superblock::Superblock;
+
+/// Makes the other image and, where it may, the other log ready. Returns whether the log
+/// can be switched.
+pub fn prepare(
+    medium: &impl Medium,
+    active: &Superblock,
+    current_epoch: u64,
+) -> Result<bool, StoreError> {
+    let target = StoreFile::image(active.generation + 1);
+    medium
+        .write(target, 0, &[0; SUPERBLOCK_BYTES as usize])
+        .map_err(|error| StoreError::on_file("write", target, error))?;
+    medium
+        .sync(target)
+        .map_err(|error| StoreError::on_file("sync", target, error))?;
+    let other_log_is_free = active.log.epoch == current_epoch;
+    if other_log_is_free {
+        start_log(medium, &active.store_id, current_epoch + 1)?;
+    }
+    Ok(other_log_is_free)
+}
+
+/// A checkpoint between the freeze and its end.
+pub struct Checkpoint {
+    /// What the new image will be; its table checksum and time are filled in at the end.
+    next: Superblock,
+    frozen: Arc<Frozen>,
+    checksums: Box<[AtomicU32]>,
+    /// How many blocks have been written in order.
+    written: AtomicU64,
+    /// The first failure of a write that had nobody to tell.
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl Checkpoint {
+    pub fn new(next: Superblock, frozen: Arc<Frozen>) -> Self {
+        let blocks = next.layout.blocks() as usize;
+        Checkpoint {
+            next,
+            frozen,
+            checksums: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
+            written: AtomicU64::new(0),
+            failure: Mutex::new(None),
+        }
+    }
+
+    /// How many blocks there are to write.
+    pub fn blocks(&self) -> u64 {
+        self.next.layout.blocks()
+    }
+
+    /// Writes a block as it was at the freeze; for the writer, before it changes it.
+    pub fn save(&self, medium: &impl Medium, block: u64, bytes: &[u8]) {
+        let written = if bytes.len() as u64 == BLOCK_BYTES {
+            self.write_block(medium, block, bytes)
+        } else {
+            let mut padded = [0; BLOCK_BYTES as usize];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            self.write_block(medium, block, &padded)
+        };
+        if let Err(error) = written {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert(error);
+        }
+    }
+
+    fn write_block(&self, medium: &impl Medium, block: u64, bytes: &[u8]) -> io::Result<()> {
+        let checksum = block_checksum(&self.next.store_id, self.next.generation, block, bytes);
+        self.checksums[block as usize].store(checksum, Ordering::Relaxed);
+        medium.write(
+            self.next.file(),
+            self.next.layout.block_offset(block),
+            bytes,
+        )
+    }
+
+    /// Writes up to `count` more blocks; true when all are written.
+    pub fn write_some(&self, medium: &impl Medium, count: u64) -> Result<bool, StoreError> {
+        let from = self.written.load(Ordering::Relaxed);
+        let to = from.saturating_add(count).min(self.blocks());
+        self.write_blocks(medium, from..to)?;
+        self.written.store(to, Ordering::Relaxed);
+        Ok(to == self.blocks())
+    }
+
+    /// Writes the blocks of a range that the writer has not saved.
+    pub fn write_blocks(
+        &self,
+        medium: &impl Medium,
+        blocks: std::ops::Range<u64>,
+    ) -> Result<(), StoreError> {
+        let mut copy = vec![0; BLOCK_BYTES as usize];
+        for block in blocks {
+            copy.fill(0);
+            if self.frozen.take(block, &mut copy) {
+                self.write_block(medium, block, &copy)
+                    .map_err(|error| StoreError::on_file("write", self.next.file(), error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the image whole and durable, then valid. Every block has been written.
+    pub fn finish(&self, medium: &impl Medium) -> Result<Superblock, StoreError> {
+        let file = self.next.file();
+        let failed = |operation| move |error| StoreError::on_file(operation, file, error);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = failure.take() {
+            return Err(StoreError::on_file("write", file, error));
+        }
+        let checksums = self.checksums.iter();
+        let table: Vec<u8> = checksums
+            .flat_map(|checksum| checksum.load(Ordering::Relaxed).to_le_bytes())
+            .collect();
+        let layout = self.next.layout;
+        medium
+            .write(file, layout.table_offset(), &table)
+            .map_err(failed("write"))?;
+        medium.sync(file).map_err(failed("sync"))?;
+        let mut superblock = self.next.clone();
+        superblock.table_checksum = table_checksum(&superblock, &table);
+        superblock.unix_seconds = medium.unix_seconds();
+        medium
+            .write(file, 0, &superblock.encode()?)
+            .map_err(failed("write"))?;
+        medium.sync(file).map_err(failed("sync"))?;
+        Ok(superblock)
+    }
+}
+
+/// The checksum of a block, padded with zeros to its full length.
+pub fn block_checksum(store_id: &StoreId, generation: u64, block: u64, bytes: &[u8]) -> u32 {
+    debug_assert_eq!(bytes.len() as u64, BLOCK_BYTES);
+    placed(store_id, generation, block, bytes)
+}
+
+/// The checksum of the table of checksums. Its place is one that no block has.
+pub fn table_checksum(superblock: &Superblock, table: &[u8]) -> u32 {
+    placed(&superblock.store_id, superblock.generation, u64::MAX, table)
+}
+
+/// The table of an image whose region is all zeros.
+pub fn table_of_zeros(store_id: &StoreId, generation: u64, layout: &Layout) -> Vec<u8> {
+    let zeros = [0; BLOCK_BYTES as usize];
+    (0..layout.blocks())
+        .flat_map(|block| block_checksum(store_id, generation, block, &zeros).to_le_bytes())
+        .collect()
+}

@@ -1,0 +1,213 @@
+//! The log's units: a header a log, and frames of observations behind it.
+//!
+//! Frames are chained: each holds the checksum of the one before, so that what an earlier
+//! epoch or an earlier life of the store left in the file cannot pass for a continuation.
+
+use super::checksum::{StoreId, placed};
+use super::layout::LOG_START;
+use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
+use crate::filter::Observation;
+use crate::fingerprint::Fingerprint;
+
+/// Starts every frame.
+pub const FRAME_MAGIC: u32 = 0x656d_7266;
+/// Starts every log.
+pub const LOG_MAGIC: &[u8; 8] = b"dedupslg";
+/// A frame's length before its payload.
+pub const FRAME_HEADER_BYTES: usize = offset::PAYLOAD;
+/// The most a frame's payload takes; a larger batch becomes several frames.
+pub const MAX_PAYLOAD_BYTES: usize = 256 << 10;
+
+/// Byte offsets in a frame. The format document lists the same, and a test compares.
+pub mod offset {
+    /// Four letters.
+    pub const MAGIC: usize = 0;
+    /// The checksum of all that follows, seeded with the store, the epoch and the offset.
+    pub const CHECKSUM: usize = 4;
+    /// The checksum of the frame before.
+    pub const PREVIOUS: usize = 8;
+    /// What the payload is.
+    pub const KIND: usize = 12;
+    /// The payload's length.
+    pub const PAYLOAD_BYTES: usize = 16;
+    /// Which opening of the store wrote it.
+    pub const INCARNATION: usize = 20;
+    /// Observations before the first of this frame.
+    pub const SEQUENCE: usize = 24;
+    /// Observations known to be durable when it was written.
+    pub const WATERMARK: usize = 32;
+    /// The payload.
+    pub const PAYLOAD: usize = 40;
+}
+
+/// What a frame holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Kind {
+    /// Fingerprints, eight bytes each.
+    Keys = 1,
+    /// Observations with tick and importance, sixteen bytes each.
+    Full = 2,
+    /// Nothing: the next epoch's log goes on from here.
+    Switch = 3,
+}
+
+impl Kind {
+    fn from_number(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Kind::Keys),
+            2 => Some(Kind::Full),
+            3 => Some(Kind::Switch),
+            _ => None,
+        }
+    }
+
+    /// The length of one observation.
+    pub const fn observation_bytes(self) -> usize {
+        match self {
+            Kind::Keys => 8,
+            Kind::Full => 16,
+            Kind::Switch => 1,
+        }
+    }
+}
+
+/// A frame without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameHeader {
+    /// Its own checksum: what the next frame's `previous` must be.
+    pub checksum: u32,
+    /// The checksum of the frame before.
+    pub previous: u32,
+    /// What the payload is.
+    pub kind: Kind,
+    /// Its length.
+    pub payload_bytes: usize,
+    /// Which opening of the store wrote it.
+    pub incarnation: u32,
+    /// Observations before the first of this frame.
+    pub sequence: u64,
+    /// Observations known to be durable when it was written.
+    pub watermark: u64,
+}
+
+impl FrameHeader {
+    /// The header of a frame, if it looks like one and is not longer than can be.
+    pub fn peek(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < FRAME_HEADER_BYTES || read_u32(bytes, offset::MAGIC) != FRAME_MAGIC {
+            return None;
+        }
+        let kind = Kind::from_number(read_u32(bytes, offset::KIND))?;
+        let payload_bytes = read_u32(bytes, offset::PAYLOAD_BYTES) as usize;
+        let whole = payload_bytes.is_multiple_of(kind.observation_bytes());
+        let empty_switch = kind != Kind::Switch || payload_bytes == 0;
+        (payload_bytes <= MAX_PAYLOAD_BYTES && whole && empty_switch).then(|| FrameHeader {
+            checksum: read_u32(bytes, offset::CHECKSUM),
+            previous: read_u32(bytes, offset::PREVIOUS),
+            kind,
+            payload_bytes,
+            incarnation: read_u32(bytes, offset::INCARNATION),
+            sequence: read_u64(bytes, offset::SEQUENCE),
+            watermark: read_u64(bytes, offset::WATERMARK),
+        })
+    }
+
+    /// Its length with its payload.
+    pub fn frame_bytes(&self) -> usize {
+        FRAME_HEADER_BYTES + self.payload_bytes
+    }
+
+    /// Observations up to and with this frame.
+    pub fn sequence_after(&self) -> u64 {
+        let count = match self.kind {
+            Kind::Switch => 0,
+            kind => self.payload_bytes / kind.observation_bytes(),
+        };
+        self.sequence.saturating_add(count as u64)
+    }
+}
+
+/// Whether the bytes of a frame are those that were written there.
+pub fn is_intact(store: &StoreId, epoch: u64, at: u64, frame: &[u8]) -> bool {
+    read_u32(frame, offset::CHECKSUM) == frame_checksum(store, epoch, at, frame)
+}
+
+fn frame_checksum(store: &StoreId, epoch: u64, at: u64, frame: &[u8]) -> u32 {
+    placed(store, epoch, at, &frame[offset::PREVIOUS..])
+}
+
+/// Writes a frame into `frame`, replacing what it held; `header.checksum` and
+/// `header.payload_bytes` are computed. Returns the checksum.
+pub fn encode(
+    frame: &mut Vec<u8>,
+    store: &StoreId,
+    epoch: u64,
+    at: u64,
+    header: &FrameHeader,
+    observations: &[Observation],
+) -> u32 {
+    frame.clear();
+    frame.resize(FRAME_HEADER_BYTES, 0);
+    match header.kind {
+        Kind::Switch => {}
+        Kind::Keys => {
+            frame.resize(FRAME_HEADER_BYTES + 8 * observations.len(), 0);
+            let cells = frame[FRAME_HEADER_BYTES..].chunks_exact_mut(8);
+            for (cell, observation) in cells.zip(observations) {
+                cell.copy_from_slice(&observation.fingerprint.0.to_le_bytes());
+            }
+        }
+        Kind::Full => {
+            for observation in observations {
+                frame.extend_from_slice(&observation.fingerprint.0.to_le_bytes());
+                frame.extend_from_slice(&observation.tick.to_le_bytes());
+                frame.extend_from_slice(&observation.importance.to_le_bytes());
+                frame.extend_from_slice(&[0; 2]);
+            }
+        }
+    }
+    let payload_bytes = frame.len() - FRAME_HEADER_BYTES;
+    write_u32(frame, offset::MAGIC, FRAME_MAGIC);
+    write_u32(frame, offset::PREVIOUS, header.previous);
+    write_u32(frame, offset::KIND, header.kind as u32);
+    write_u32(frame, offset::PAYLOAD_BYTES, payload_bytes as u32);
+    write_u32(frame, offset::INCARNATION, header.incarnation);
+    write_u64(frame, offset::SEQUENCE, header.sequence);
+    write_u64(frame, offset::WATERMARK, header.watermark);
+    let checksum = frame_checksum(store, epoch, at, frame);
+    write_u32(frame, offset::CHECKSUM, checksum);
+    checksum
+}
+
+/// The observations of an intact frame's payload, appended to `into`.
+pub fn decode_payload(kind: Kind, payload: &[u8], into: &mut Vec<Observation>) {
+    match kind {
+        Kind::Switch => {}
+        Kind::Keys => into.extend(
+            payload
+                .chunks_exact(8)
+                .map(|cell| Observation::from(Fingerprint(read_u64(cell, 0)))),
+        ),
+        Kind::Full => into.extend(payload.chunks_exact(16).map(|cell| Observation {
+            fingerprint: Fingerprint(read_u64(cell, 0)),
+            tick: read_u32(cell, 8),
+            importance: u16::from_le_bytes([cell[12], cell[13]]),
+        })),
+    }
+}
+
+/// The first bytes of a log: magic, epoch, checksum.
+pub fn encode_log_header(store: &StoreId, epoch: u64) -> (Vec<u8>, u32) {
+    let mut bytes = vec![0; LOG_START as usize];
+    bytes[..8].copy_from_slice(LOG_MAGIC);
+    write_u64(&mut bytes, 8, epoch);
+    let checksum = placed(store, epoch, 0, &bytes[..LOG_START as usize - 4]);
+    write_u32(&mut bytes, LOG_START as usize - 4, checksum);
+    (bytes, checksum)
+}
+
+/// The checksum of a log's header, if it is the header of this epoch.
+pub fn check_log_header(store: &StoreId, epoch: u64, bytes: &[u8]) -> Option<u32> {
+    let (expected, checksum) = encode_log_header(store, epoch);
+    (bytes == expected).then_some(checksum)
+}

@@ -1,0 +1,200 @@
+//! The region in memory, and a frozen view of it while a checkpoint is written.
+//!
+//! The kernel never writes these pages back by itself: they are an anonymous map filled
+//! from the image, or a private map of it. One writer changes them. While a checkpoint
+//! runs, another thread reads blocks that have not changed since the freeze. Who may
+//! touch a block is settled by its state:
+//!
+//! | state | the writer | the checkpoint |
+//! |---|---|---|
+//! | open | claims it and saves it before its first change | may claim it |
+//! | claimed | waits, if the checkpoint holds it | waits, if the writer holds it |
+//! | saved | may change it | never looks at it again |
+//!
+//! This module and `prefetch` are the only ones with unsafe code.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use memmap2::MmapMut;
+
+use super::layout::Layout;
+use crate::region::Region;
+
+const OPEN: u8 = 0;
+const CLAIMED: u8 = 1;
+const SAVED: u8 = 2;
+
+/// The map. Its bytes are reached only through the pointer, under the rules above.
+struct Map {
+    pointer: NonNull<u8>,
+    length: usize,
+    _owner: MmapMut,
+}
+
+// SAFETY: the pointer is to memory that `_owner` keeps mapped for as long as this lives;
+// who may read or write which bytes is settled by `LiveRegion` and `Frozen`.
+unsafe impl Send for Map {}
+// SAFETY: as above.
+unsafe impl Sync for Map {}
+
+/// The region, as its one writer sees it.
+pub struct LiveRegion {
+    map: Arc<Map>,
+    layout: Layout,
+    frozen: Option<Arc<Frozen>>,
+}
+
+impl LiveRegion {
+    /// Takes a map of the region's length over.
+    pub fn new(mut owner: MmapMut, layout: Layout) -> Self {
+        let length = owner.len();
+        // A map is never at address zero.
+        let pointer = NonNull::new(owner.as_mut_ptr()).unwrap_or(NonNull::dangling());
+        LiveRegion {
+            map: Arc::new(Map {
+                pointer,
+                length,
+                _owner: owner,
+            }),
+            layout,
+            frozen: None,
+        }
+    }
+
+    /// All of it, to read.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the only writes are through `&mut self`, which this borrow excludes.
+        // What other threads do meanwhile, in `Frozen::take`, is reading.
+        unsafe { std::slice::from_raw_parts(self.map.pointer.as_ptr(), self.map.length) }
+    }
+
+    /// All of it, to change; unless a frozen view needs to be told first.
+    pub fn unfrozen(&mut self) -> Option<&mut [u8]> {
+        if self.frozen.is_some() {
+            return None;
+        }
+        // SAFETY: `&mut self` excludes every other access through the one `LiveRegion`,
+        // and without a frozen view no other thread reads.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.map.pointer.as_ptr(), self.map.length) })
+    }
+
+    /// Freezes a view of what it is now.
+    pub fn freeze(&mut self) -> Arc<Frozen> {
+        let blocks = self.layout.blocks() as usize;
+        let frozen = Arc::new(Frozen {
+            map: Arc::clone(&self.map),
+            layout: self.layout,
+            states: (0..blocks).map(|_| AtomicU8::new(OPEN)).collect(),
+        });
+        self.frozen = Some(Arc::clone(&frozen));
+        frozen
+    }
+
+    /// Ends the frozen view. Blocks that nobody saved will never be; a block that is being
+    /// copied this moment is waited for.
+    pub fn thaw(&mut self) {
+        let Some(frozen) = self.frozen.take() else {
+            return;
+        };
+        for block in 0..frozen.states.len() {
+            if frozen.claim(block) {
+                frozen.release(block);
+            }
+        }
+    }
+
+    /// A view that saves each block by `save` before its first change since the freeze.
+    pub fn tracked<S: FnMut(u64, &[u8])>(&mut self, save: S) -> Tracked<'_, S> {
+        Tracked { live: self, save }
+    }
+}
+
+/// See [`LiveRegion::tracked`].
+pub struct Tracked<'a, S> {
+    live: &'a mut LiveRegion,
+    save: S,
+}
+
+impl<S: FnMut(u64, &[u8])> Region for Tracked<'_, S> {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.live.bytes()
+    }
+
+    #[inline]
+    fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        assert!(range.start <= range.end && range.end <= self.live.map.length);
+        if let Some(frozen) = &self.live.frozen {
+            let last = range.end.max(range.start + 1) - 1;
+            let block_bytes = super::layout::BLOCK_BYTES as usize;
+            for block in range.start / block_bytes..=last / block_bytes {
+                if frozen.states[block].load(Ordering::Acquire) != SAVED && frozen.claim(block) {
+                    let bytes = &self.live.bytes()[frozen.layout.block_range(block as u64)];
+                    (self.save)(block as u64, bytes);
+                    frozen.release(block);
+                }
+            }
+        }
+        // SAFETY: the range is inside the map (checked above); `&mut self` borrows the one
+        // `LiveRegion`; and every block of the range is saved, so no other thread reads it.
+        unsafe {
+            let start = self.live.map.pointer.as_ptr().add(range.start);
+            std::slice::from_raw_parts_mut(start, range.len())
+        }
+    }
+}
+
+/// The region as it was at the freeze, block by block.
+pub struct Frozen {
+    map: Arc<Map>,
+    layout: Layout,
+    states: Box<[AtomicU8]>,
+}
+
+impl Frozen {
+    /// Copies a block as it was at the freeze, unless the writer has saved it already.
+    pub fn take(&self, block: u64, into: &mut [u8]) -> bool {
+        let range = self.layout.block_range(block);
+        let into = &mut into[..range.len()];
+        if !self.claim(block as usize) {
+            return false;
+        }
+        // SAFETY: the range is inside the map, as the layout is that of the map. The block
+        // is claimed, so the writer does not change it before it is released below.
+        unsafe {
+            let start = self.map.pointer.as_ptr().add(range.start);
+            std::ptr::copy_nonoverlapping(start, into.as_mut_ptr(), into.len());
+        }
+        self.release(block as usize);
+        true
+    }
+
+    /// Claims an open block, or waits until it is saved and says no.
+    fn claim(&self, block: usize) -> bool {
+        let state = &self.states[block];
+        loop {
+            match state.compare_exchange(OPEN, CLAIMED, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(SAVED) => return false,
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    fn release(&self, block: usize) {
+        self.states[block].store(SAVED, Ordering::Release);
+    }
+}
+
+/// A private map of part of a file: changes stay in memory.
+pub fn map_privately(file: &std::fs::File, offset: u64, length: usize) -> std::io::Result<MmapMut> {
+    let mut options = memmap2::MmapOptions::new();
+    options.offset(offset).len(length);
+    // SAFETY: the file is part of a store whose lock this process holds; others who keep to
+    // the lock do not change it, and what this process writes to it is what the pages hold.
+    unsafe { options.map_copy(file) }
+}

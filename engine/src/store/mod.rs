@@ -1,0 +1,64 @@
+//! A state that survives kill -9, power loss and restarts.
+//!
+//! A store is a directory of six files: `lock`, two images of the region, two logs of
+//! observations, and a mark of what is durable. They have their final size from the moment
+//! of creation. `docs/FORMAT.md` describes every byte, the order of writes, and what each
+//! crash leaves behind.
+//!
+//! **What is promised.** After any crash, opening the store gives the state after some
+//! prefix of the observations that were appended, exactly; and that prefix holds at least
+//! every observation that was acknowledged as durable. Damage to a file is noticed, not
+//! taken for a state. After a failed write or sync the handle refuses to go on.
+//!
+//! ```
+//! use dedupstore::store::{CreateOptions, OpenOptions, Store};
+//! use dedupstore::Verdict;
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("links.dds");
+//! let options = CreateOptions::new("bloom:k=4".parse()?, 8 * 64 * 1024);
+//! let mut store = Store::create(&path, &options, OpenOptions::default())?;
+//! assert_eq!(store.observe(b"https://harbour.example/")?, Verdict::New);
+//! store.close()?;
+//!
+//! let mut store = Store::open(&path, OpenOptions::default())?;
+//! assert_eq!(store.observe(b"https://harbour.example/")?, Verdict::Seen);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod checkpoint;
+mod checksum;
+mod claims;
+mod create;
+mod directory;
+mod durable;
+mod error;
+mod frame;
+mod handle;
+mod image;
+mod layout;
+mod live;
+mod log;
+mod mark;
+mod medium;
+mod pending;
+mod recovery;
+mod replay;
+mod superblock;
+mod verification;
+mod worker;
+
+pub use checksum::StoreId;
+pub use claims::{Claim, Ticket};
+pub use create::CreateOptions;
+pub use directory::Directory;
+pub use durable::Durability;
+pub use error::{Damage, StoreError};
+pub use handle::{OpenOptions, Store};
+pub use image::Backing;
+pub use layout::Layout;
+pub use medium::{Medium, StoreFile};
+pub use pending::Pending;
+pub use recovery::RecoveryReport;
+pub use replay::TornTail;
+pub use superblock::Parameters;
