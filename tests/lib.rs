@@ -1,5 +1,7 @@
 //! What the tests at the top of the repository share.
 
+pub mod crash;
+
 use std::path::{Path, PathBuf};
 
 /// The top of the repository.

@@ -17,8 +17,9 @@ use super::checksum::{StoreId, placed};
 use super::error::StoreError;
 use super::layout::{BLOCK_BYTES, Layout, SUPERBLOCK_BYTES};
 use super::live::Frozen;
-use super::log::start_log;
+use super::log::LogWriter;
 use super::medium::{Medium, StoreFile};
+use super::mutant::{Mutant, planted};
 use super::superblock::Superblock;
 
 /// Makes the other image and, where it may, the other log ready. Returns whether the log
@@ -27,17 +28,22 @@ pub fn prepare(
     medium: &impl Medium,
     active: &Superblock,
     current_epoch: u64,
+    incarnation: u32,
 ) -> Result<bool, StoreError> {
     let target = StoreFile::image(active.generation + 1);
-    medium
-        .write(target, 0, &[0; SUPERBLOCK_BYTES as usize])
-        .map_err(|error| StoreError::on_file("write", target, error))?;
-    medium
-        .sync(target)
-        .map_err(|error| StoreError::on_file("sync", target, error))?;
-    let other_log_is_free = active.log.epoch == current_epoch;
+    if !planted(Mutant::NoInvalidation) {
+        medium
+            .write(target, 0, &[0; SUPERBLOCK_BYTES as usize])
+            .map_err(|error| StoreError::on_file("write", target, error))?;
+    }
+    if !planted(Mutant::NoSyncAfterInvalidation) {
+        medium
+            .sync(target)
+            .map_err(|error| StoreError::on_file("sync", target, error))?;
+    }
+    let other_log_is_free = active.log.epoch == current_epoch || planted(Mutant::LogReusedTooEarly);
     if other_log_is_free {
-        start_log(medium, &active.store_id, current_epoch + 1)?;
+        LogWriter::start_next(medium, &active.store_id, current_epoch + 1, incarnation)?;
     }
     Ok(other_log_is_free)
 }
@@ -138,14 +144,28 @@ impl Checkpoint {
         medium
             .write(file, layout.table_offset(), &table)
             .map_err(failed("write"))?;
-        medium.sync(file).map_err(failed("sync"))?;
+        // The log up to the freeze, too: should this superblock rot one day, the image
+        // before it leads to the same state.
+        for log in [StoreFile::Log0, StoreFile::Log1] {
+            if planted(Mutant::NoSyncOfLogAtCheckpoint) {
+                break;
+            }
+            medium
+                .sync(log)
+                .map_err(|error| StoreError::on_file("sync", log, error))?;
+        }
+        if !planted(Mutant::NoSyncBeforeSuperblock) {
+            medium.sync(file).map_err(failed("sync"))?;
+        }
         let mut superblock = self.next.clone();
         superblock.table_checksum = table_checksum(&superblock, &table);
         superblock.unix_seconds = medium.unix_seconds();
         medium
             .write(file, 0, &superblock.encode()?)
             .map_err(failed("write"))?;
-        medium.sync(file).map_err(failed("sync"))?;
+        if !planted(Mutant::NoSyncAfterSuperblock) {
+            medium.sync(file).map_err(failed("sync"))?;
+        }
         Ok(superblock)
     }
 }

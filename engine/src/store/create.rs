@@ -10,7 +10,7 @@ use super::directory::Directory;
 use super::error::StoreError;
 use super::handle::{OpenOptions, Store};
 use super::layout::{LOG_START, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
-use super::log::start_log;
+use super::log::LogWriter;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
 use super::superblock::{LogPosition, Parameters, Superblock};
@@ -76,11 +76,10 @@ impl CreateOptions {
                 .sync(file)
                 .map_err(|error| StoreError::on_file("sync", file, error))
         };
-        start_log(medium, &store_id, 0)?;
+        let chain = LogWriter::start_next(medium, &store_id, 0, 0)?;
         let mark = Mark::default();
         write(StoreFile::Mark, mark.offset(), &mark.encode(&store_id))?;
         sync(StoreFile::Mark)?;
-        let (_, chain) = super::frame::encode_log_header(&store_id, 0);
         let mut superblock = Superblock {
             store_id,
             generation: 0,

@@ -9,6 +9,7 @@ use super::checksum::StoreId;
 use super::error::StoreError;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
+use super::mutant::{Mutant, planted};
 
 /// When what was observed becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,9 @@ impl<M: Medium> Progress<M> {
 
     /// From now on every call fails: memory and disk may differ.
     pub fn poison(&self, error: StoreError) -> StoreError {
+        if planted(Mutant::NotPoisoned) {
+            return error;
+        }
         let _ = self.failure.set(error.to_string());
         let _guard = locked(&self.appended);
         self.changed.notify_all();
@@ -118,13 +122,23 @@ impl<M: Medium> Progress<M> {
         (oldest, current): (u64, u64),
         sync_mark: bool,
     ) -> Result<(), StoreError> {
+        if planted(Mutant::AcknowledgedBeforeSync) {
+            self.durable.fetch_max(sequence, Ordering::AcqRel);
+        }
+        if planted(Mutant::MarkBeforeSync) && sequence > mark.sequence {
+            mark.advance(&self.medium, &self.store_id, sequence)?;
+        }
         for epoch in oldest..=current {
+            let older = epoch < current;
+            if planted(Mutant::NoSyncOfLog) || (older && planted(Mutant::NoSyncOfOlderLog)) {
+                continue;
+            }
             let file = StoreFile::log(epoch);
             self.medium
                 .sync(file)
                 .map_err(|error| StoreError::on_file("sync", file, error))?;
         }
-        if sequence > mark.sequence {
+        if sequence > mark.sequence && !planted(Mutant::MarkNotMoved) {
             mark.advance(&self.medium, &self.store_id, sequence)?;
         }
         if sync_mark {

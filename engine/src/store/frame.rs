@@ -5,6 +5,8 @@
 
 use super::checksum::{StoreId, placed};
 use super::layout::LOG_START;
+use super::mutant::{Mutant, planted};
+use super::superblock::LogPosition;
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::filter::Observation;
 use crate::fingerprint::Fingerprint;
@@ -48,7 +50,8 @@ pub enum Kind {
     Keys = 1,
     /// Observations with tick and importance, sixteen bytes each.
     Full = 2,
-    /// Nothing: the next epoch's log goes on from here.
+    /// The next epoch's log goes on from here: eight bytes, of which the first four are the
+    /// checksum of its header.
     Switch = 3,
 }
 
@@ -62,12 +65,11 @@ impl Kind {
         }
     }
 
-    /// The length of one observation.
-    pub const fn observation_bytes(self) -> usize {
+    /// The length of one observation, or of what is there instead.
+    pub const fn item_bytes(self) -> usize {
         match self {
-            Kind::Keys => 8,
+            Kind::Keys | Kind::Switch => 8,
             Kind::Full => 16,
-            Kind::Switch => 1,
         }
     }
 }
@@ -99,9 +101,11 @@ impl FrameHeader {
         }
         let kind = Kind::from_number(read_u32(bytes, offset::KIND))?;
         let payload_bytes = read_u32(bytes, offset::PAYLOAD_BYTES) as usize;
-        let whole = payload_bytes.is_multiple_of(kind.observation_bytes());
-        let empty_switch = kind != Kind::Switch || payload_bytes == 0;
-        (payload_bytes <= MAX_PAYLOAD_BYTES && whole && empty_switch).then(|| FrameHeader {
+        let whole = match kind {
+            Kind::Switch => payload_bytes == kind.item_bytes(),
+            _ => payload_bytes.is_multiple_of(kind.item_bytes()),
+        };
+        (payload_bytes <= MAX_PAYLOAD_BYTES && whole).then(|| FrameHeader {
             checksum: read_u32(bytes, offset::CHECKSUM),
             previous: read_u32(bytes, offset::PREVIOUS),
             kind,
@@ -121,7 +125,7 @@ impl FrameHeader {
     pub fn sequence_after(&self) -> u64 {
         let count = match self.kind {
             Kind::Switch => 0,
-            kind => self.payload_bytes / kind.observation_bytes(),
+            kind => self.payload_bytes / kind.item_bytes(),
         };
         self.sequence.saturating_add(count as u64)
     }
@@ -130,53 +134,107 @@ impl FrameHeader {
 /// Whether the bytes of a frame are those that were written there.
 pub fn is_intact(store: &StoreId, epoch: u64, at: u64, frame: &[u8]) -> bool {
     read_u32(frame, offset::CHECKSUM) == frame_checksum(store, epoch, at, frame)
+        || planted(Mutant::FramesNotChecked)
 }
 
 fn frame_checksum(store: &StoreId, epoch: u64, at: u64, frame: &[u8]) -> u32 {
     placed(store, epoch, at, &frame[offset::PREVIOUS..])
 }
 
-/// Writes a frame into `frame`, replacing what it held; `header.checksum` and
-/// `header.payload_bytes` are computed. Returns the checksum.
-pub fn encode(
-    frame: &mut Vec<u8>,
-    store: &StoreId,
-    epoch: u64,
-    at: u64,
-    header: &FrameHeader,
-    observations: &[Observation],
-) -> u32 {
-    frame.clear();
-    frame.resize(FRAME_HEADER_BYTES, 0);
-    match header.kind {
-        Kind::Switch => {}
-        Kind::Keys => {
-            frame.resize(FRAME_HEADER_BYTES + 8 * observations.len(), 0);
-            let cells = frame[FRAME_HEADER_BYTES..].chunks_exact_mut(8);
-            for (cell, observation) in cells.zip(observations) {
-                cell.copy_from_slice(&observation.fingerprint.0.to_le_bytes());
-            }
+/// What goes into a frame.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload<'a> {
+    /// Fingerprints only.
+    Keys(&'a [Observation]),
+    /// All of an observation.
+    Full(&'a [Observation]),
+    /// The checksum of the next log's header.
+    Switch(u32),
+}
+
+impl Payload<'_> {
+    /// What the frame will say it holds.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Payload::Keys(_) => Kind::Keys,
+            Payload::Full(_) => Kind::Full,
+            Payload::Switch(_) => Kind::Switch,
         }
-        Kind::Full => {
-            for observation in observations {
-                frame.extend_from_slice(&observation.fingerprint.0.to_le_bytes());
-                frame.extend_from_slice(&observation.tick.to_le_bytes());
-                frame.extend_from_slice(&observation.importance.to_le_bytes());
-                frame.extend_from_slice(&[0; 2]);
+    }
+
+    /// How many observations there are.
+    pub fn observations(&self) -> usize {
+        match self {
+            Payload::Keys(observations) | Payload::Full(observations) => observations.len(),
+            Payload::Switch(_) => 0,
+        }
+    }
+
+    fn encode(&self, frame: &mut Vec<u8>) {
+        let start = frame.len();
+        match self {
+            Payload::Switch(checksum) => {
+                frame.extend_from_slice(&u64::from(*checksum).to_le_bytes());
+            }
+            Payload::Keys(observations) => {
+                frame.resize(start + 8 * observations.len(), 0);
+                let cells = frame[start..].chunks_exact_mut(8);
+                for (cell, observation) in cells.zip(*observations) {
+                    cell.copy_from_slice(&observation.fingerprint.0.to_le_bytes());
+                }
+            }
+            Payload::Full(observations) => {
+                for observation in *observations {
+                    frame.extend_from_slice(&observation.fingerprint.0.to_le_bytes());
+                    frame.extend_from_slice(&observation.tick.to_le_bytes());
+                    frame.extend_from_slice(&observation.importance.to_le_bytes());
+                    frame.extend_from_slice(&[0; 2]);
+                }
             }
         }
     }
+}
+
+/// Where a frame goes and what it follows.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The store.
+    pub store: &'a StoreId,
+    /// Where in its log, after which frame and how many observations.
+    pub position: LogPosition,
+    /// Which opening of the store writes it.
+    pub incarnation: u32,
+    /// Observations known to be durable.
+    pub watermark: u64,
+}
+
+/// Writes a frame into `frame`, replacing what it held. Returns its checksum.
+pub fn encode(frame: &mut Vec<u8>, place: &Place<'_>, payload: Payload<'_>) -> u32 {
+    frame.clear();
+    frame.resize(FRAME_HEADER_BYTES, 0);
+    payload.encode(frame);
     let payload_bytes = frame.len() - FRAME_HEADER_BYTES;
+    let LogPosition {
+        epoch,
+        offset: at,
+        chain,
+        sequence,
+    } = place.position;
     write_u32(frame, offset::MAGIC, FRAME_MAGIC);
-    write_u32(frame, offset::PREVIOUS, header.previous);
-    write_u32(frame, offset::KIND, header.kind as u32);
+    write_u32(frame, offset::PREVIOUS, chain);
+    write_u32(frame, offset::KIND, payload.kind() as u32);
     write_u32(frame, offset::PAYLOAD_BYTES, payload_bytes as u32);
-    write_u32(frame, offset::INCARNATION, header.incarnation);
-    write_u64(frame, offset::SEQUENCE, header.sequence);
-    write_u64(frame, offset::WATERMARK, header.watermark);
-    let checksum = frame_checksum(store, epoch, at, frame);
+    write_u32(frame, offset::INCARNATION, place.incarnation);
+    write_u64(frame, offset::SEQUENCE, sequence);
+    write_u64(frame, offset::WATERMARK, place.watermark);
+    let checksum = frame_checksum(place.store, epoch, at, frame);
     write_u32(frame, offset::CHECKSUM, checksum);
     checksum
+}
+
+/// The checksum that a switch frame names.
+pub fn switch_target(payload: &[u8]) -> u32 {
+    read_u32(payload, 0)
 }
 
 /// The observations of an intact frame's payload, appended to `into`.
@@ -196,18 +254,22 @@ pub fn decode_payload(kind: Kind, payload: &[u8], into: &mut Vec<Observation>) {
     }
 }
 
-/// The first bytes of a log: magic, epoch, checksum.
-pub fn encode_log_header(store: &StoreId, epoch: u64) -> (Vec<u8>, u32) {
+/// The first bytes of a log: magic, epoch, incarnation, checksum. The incarnation tells a
+/// log from one of the same epoch that a crash undid: its frames must not follow.
+pub fn encode_log_header(store: &StoreId, epoch: u64, incarnation: u32) -> (Vec<u8>, u32) {
     let mut bytes = vec![0; LOG_START as usize];
     bytes[..8].copy_from_slice(LOG_MAGIC);
     write_u64(&mut bytes, 8, epoch);
+    if !planted(Mutant::LogHeaderWithoutIncarnation) {
+        write_u32(&mut bytes, 16, incarnation);
+    }
     let checksum = placed(store, epoch, 0, &bytes[..LOG_START as usize - 4]);
     write_u32(&mut bytes, LOG_START as usize - 4, checksum);
     (bytes, checksum)
 }
 
-/// The checksum of a log's header, if it is the header of this epoch.
+/// The checksum of a log's header, if it is a header of this epoch.
 pub fn check_log_header(store: &StoreId, epoch: u64, bytes: &[u8]) -> Option<u32> {
-    let (expected, checksum) = encode_log_header(store, epoch);
+    let (expected, checksum) = encode_log_header(store, epoch, read_u32(bytes, 16));
     (bytes == expected).then_some(checksum)
 }

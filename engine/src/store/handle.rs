@@ -7,7 +7,7 @@ use super::claims::{Claim, Claims, Ticket};
 use super::directory::Directory;
 use super::durable::{Durability, Progress, SyncThread};
 use super::error::StoreError;
-use super::frame::Kind;
+use super::frame::{Kind, Payload};
 use super::image::Backing;
 use super::live::LiveRegion;
 use super::log::LogWriter;
@@ -224,10 +224,12 @@ impl<M: Medium> Store<M> {
     }
 
     pub(super) fn append(&mut self, observations: &[Observation]) -> Result<(), StoreError> {
-        let (kind, durable) = (self.frame_kind(), self.progress.durable());
-        let appended = self
-            .log
-            .append(&self.progress.medium, kind, observations, durable);
+        let payload = match self.frame_kind() {
+            Kind::Full => Payload::Full(observations),
+            _ => Payload::Keys(observations),
+        };
+        let durable = self.progress.durable();
+        let appended = self.log.append(&self.progress.medium, payload, durable);
         appended.map_err(|error| self.progress.poison(error))?;
         let LogPosition {
             sequence, epoch, ..
@@ -273,6 +275,7 @@ impl<M: Medium> Store<M> {
         self.ask(Job::Prepare {
             active: Box::new(self.active.clone()),
             current_epoch: self.log.position().epoch,
+            incarnation: self.log.incarnation(),
         })
     }
 

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use memmap2::MmapMut;
 
 use super::layout::Layout;
+use super::mutant::{Mutant, planted};
 use crate::region::Region;
 
 const OPEN: u8 = 0;
@@ -132,7 +133,8 @@ impl<S: FnMut(u64, &[u8])> Region for Tracked<'_, S> {
             let last = range.end.max(range.start + 1) - 1;
             let block_bytes = super::layout::BLOCK_BYTES as usize;
             for block in range.start / block_bytes..=last / block_bytes {
-                if frozen.states[block].load(Ordering::Acquire) != SAVED && frozen.claim(block) {
+                let saved = frozen.states[block].load(Ordering::Acquire) == SAVED;
+                if !saved && !planted(Mutant::NoCopyBeforeChange) && frozen.claim(block) {
                     let bytes = &self.live.bytes()[frozen.layout.block_range(block as u64)];
                     (self.save)(block as u64, bytes);
                     frozen.release(block);

@@ -2,11 +2,11 @@
 
 use super::checksum::StoreId;
 use super::error::StoreError;
-use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, MAX_PAYLOAD_BYTES};
+use super::frame::{self, FRAME_HEADER_BYTES, Kind, MAX_PAYLOAD_BYTES, Payload, Place};
 use super::layout::{LOG_START, Layout};
 use super::medium::{Medium, StoreFile};
+use super::mutant::{Mutant, planted};
 use super::superblock::LogPosition;
-use crate::filter::Observation;
 
 /// The end of the log, where frames are added.
 #[derive(Debug)]
@@ -35,6 +35,11 @@ impl LogWriter {
         }
     }
 
+    /// Which opening of the store this is.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
     /// Where the next frame goes.
     pub fn position(&self) -> LogPosition {
         self.position
@@ -47,80 +52,71 @@ impl LogWriter {
 
     /// How many observations the next frame can hold. Room for a switch is kept.
     pub fn room(&self, kind: Kind) -> usize {
-        let reserved = 2 * FRAME_HEADER_BYTES as u64;
+        let reserved = (2 * FRAME_HEADER_BYTES + Kind::Switch.item_bytes()) as u64;
         let left = self
             .log_bytes
             .saturating_sub(self.position.offset + reserved);
-        left.min(MAX_PAYLOAD_BYTES as u64) as usize / kind.observation_bytes()
+        left.min(MAX_PAYLOAD_BYTES as u64) as usize / kind.item_bytes()
     }
 
     /// Adds a frame of observations, which must fit into the [`room`](LogWriter::room).
     pub fn append(
         &mut self,
         medium: &impl Medium,
-        kind: Kind,
-        observations: &[Observation],
+        payload: Payload<'_>,
         watermark: u64,
     ) -> Result<(), StoreError> {
-        let LogPosition {
-            epoch,
-            offset,
-            chain,
-            sequence,
-        } = self.position;
-        let header = FrameHeader {
-            checksum: 0,
-            previous: chain,
-            kind,
-            payload_bytes: 0,
+        let place = Place {
+            store: &self.store_id,
+            position: self.position,
             incarnation: self.incarnation,
-            sequence,
             watermark,
         };
-        let checksum = frame::encode(
-            &mut self.frame,
-            &self.store_id,
-            epoch,
-            offset,
-            &header,
-            observations,
-        );
-        let file = StoreFile::log(epoch);
+        let chain = frame::encode(&mut self.frame, &place, payload);
+        let file = StoreFile::log(self.position.epoch);
         medium
-            .write(file, offset, &self.frame)
+            .write(file, self.position.offset, &self.frame)
             .map_err(|error| StoreError::on_file("write", file, error))?;
-        self.position = LogPosition {
-            epoch,
-            offset: offset + self.frame.len() as u64,
-            chain: checksum,
-            sequence: sequence + observations.len() as u64,
-        };
+        self.position.offset += self.frame.len() as u64;
+        self.position.chain = chain;
+        self.position.sequence += payload.observations() as u64;
         Ok(())
     }
 
-    /// Ends this log and goes on in the next, which has been [started](start_log).
+    /// Makes the next log's file ready, durably. Returns the checksum of its header.
+    pub fn start_next(
+        medium: &impl Medium,
+        store_id: &StoreId,
+        epoch: u64,
+        incarnation: u32,
+    ) -> Result<u32, StoreError> {
+        let file = StoreFile::log(epoch);
+        let (header, checksum) = frame::encode_log_header(store_id, epoch, incarnation);
+        medium
+            .write(file, 0, &header)
+            .map_err(|error| StoreError::on_file("write", file, error))?;
+        if !planted(Mutant::NoSyncOfLogHeader) {
+            medium
+                .sync(file)
+                .map_err(|error| StoreError::on_file("sync", file, error))?;
+        }
+        Ok(checksum)
+    }
+
+    /// Ends this log and goes on in the next, which has been
+    /// [started](LogWriter::start_next).
     pub fn switch(&mut self, medium: &impl Medium, watermark: u64) -> Result<(), StoreError> {
-        self.append(medium, Kind::Switch, &[], watermark)?;
         let epoch = self.position.epoch + 1;
-        let (_, checksum) = frame::encode_log_header(&self.store_id, epoch);
+        let (_, chain) = frame::encode_log_header(&self.store_id, epoch, self.incarnation);
+        if !planted(Mutant::NoSwitchFrame) {
+            self.append(medium, Payload::Switch(chain), watermark)?;
+        }
         self.position = LogPosition {
             epoch,
             offset: LOG_START,
-            chain: checksum,
+            chain,
             sequence: self.position.sequence,
         };
         Ok(())
     }
-}
-
-/// Makes a log's file ready for an epoch, durably.
-pub fn start_log(medium: &impl Medium, store_id: &StoreId, epoch: u64) -> Result<(), StoreError> {
-    let file = StoreFile::log(epoch);
-    let (header, _) = frame::encode_log_header(store_id, epoch);
-    medium
-        .write(file, 0, &header)
-        .map_err(|error| StoreError::on_file("write", file, error))?;
-    medium
-        .sync(file)
-        .map_err(|error| StoreError::on_file("sync", file, error))
 }

@@ -41,6 +41,7 @@ mod live;
 mod log;
 mod mark;
 mod medium;
+pub mod mutant;
 mod pending;
 mod recovery;
 mod replay;

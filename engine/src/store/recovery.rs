@@ -2,9 +2,11 @@
 
 use super::error::{Damage, StoreError};
 use super::image::{self, Backing};
+use super::layout::SUPERBLOCK_BYTES;
 use super::live::LiveRegion;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
+use super::mutant::{Mutant, planted};
 use super::replay::{Replayed, TornTail, replay};
 use super::superblock::{LogPosition, Superblock};
 use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
@@ -53,7 +55,10 @@ pub fn newest_superblock(medium: &impl Medium) -> Result<Superblock, StoreError>
                     found: format!("generations {} and {}", older.generation, newer.generation),
                 }));
             }
-            Ok(newer)
+            match planted(Mutant::OldestImageChosen) {
+                true => Ok(older),
+                false => Ok(newer),
+            }
         }
         // An image of a newer format may be the newer one: nothing is safe to assume.
         [Err(error), _] | [_, Err(error)] if !matches!(error, StoreError::Corrupt(_)) => Err(error),
@@ -151,22 +156,48 @@ impl Recovered {
     /// would not write them; so they are written again first.
     pub fn settle(&mut self, medium: &impl Medium) -> Result<(), StoreError> {
         for (file, range) in &self.replayed.doubtful {
-            rewrite(medium, *file, range.clone())?;
+            if !planted(Mutant::NoRewriteOfLog) {
+                rewrite(medium, *file, range.clone())?;
+            }
         }
         for epoch in self.active.log.epoch..=self.end.epoch {
+            if planted(Mutant::NoSyncOfRecoveredLog) {
+                break;
+            }
             let file = StoreFile::log(epoch);
             medium
                 .sync(file)
                 .map_err(|error| StoreError::on_file("sync", file, error))?;
         }
+        // Should a newer image that could not be read be readable one day, it must not come
+        // back with a past of its own.
+        let other = StoreFile::image(self.active.generation + 1);
+        let unreadable = match Superblock::read(medium, other) {
+            Ok(_) => false,
+            Err(StoreError::Corrupt(_)) => !planted(Mutant::NoInvalidationAtRecovery),
+            Err(error) => return Err(error),
+        };
+        if unreadable {
+            let nothing = [0; SUPERBLOCK_BYTES as usize];
+            medium
+                .write(other, 0, &nothing)
+                .map_err(|error| StoreError::on_file("write", other, error))?;
+            medium
+                .sync(other)
+                .map_err(|error| StoreError::on_file("sync", other, error))?;
+        }
         let file = self.active.file();
-        medium
-            .write(file, 0, &self.active.encode()?)
-            .map_err(|error| StoreError::on_file("write", file, error))?;
+        if !planted(Mutant::NoRewriteOfSuperblock) {
+            medium
+                .write(file, 0, &self.active.encode()?)
+                .map_err(|error| StoreError::on_file("write", file, error))?;
+        }
         medium
             .sync(file)
             .map_err(|error| StoreError::on_file("sync", file, error))?;
-        self.mark.incarnation = self.mark.incarnation.max(self.replayed.incarnation) + 1;
+        if !planted(Mutant::IncarnationNotCounted) {
+            self.mark.incarnation = self.mark.incarnation.max(self.replayed.incarnation) + 1;
+        }
         self.mark
             .advance(medium, &self.active.store_id, self.end.sequence)?;
         medium

@@ -10,6 +10,7 @@ use super::frame::{
 use super::layout::{LOG_START, Layout};
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
+use super::mutant::{Mutant, planted};
 use super::superblock::LogPosition;
 use crate::filter::Observation;
 
@@ -91,11 +92,10 @@ pub fn replay(
         };
         if header.kind == Kind::Switch {
             let epoch = at.epoch + 1;
-            let (_, chain) = frame::encode_log_header(store_id, epoch);
             replayed.end = LogPosition {
                 epoch,
                 offset: LOG_START,
-                chain,
+                chain: frame::switch_target(payload),
                 sequence: header.sequence,
             };
             reader.check_header(&replayed.end)?;
@@ -185,7 +185,8 @@ impl<M: Medium> LogReader<'_, M> {
         let Some(header) = FrameHeader::peek(bytes) else {
             return Ok(None);
         };
-        let belongs = header.previous == at.chain && header.sequence == at.sequence;
+        let chained = header.previous == at.chain || planted(Mutant::ChainNotChecked);
+        let belongs = chained && header.sequence == at.sequence;
         let Some(frame) = self.bytes(window, file, at.offset, header.frame_bytes())? else {
             return Ok(None);
         };
@@ -212,7 +213,7 @@ impl<M: Medium> LogReader<'_, M> {
                 }
             })?;
         }
-        if durable <= at.sequence {
+        if durable <= at.sequence || planted(Mutant::RotTakenForTornTail) {
             return Ok(());
         }
         Err(StoreError::Corrupt(Damage {

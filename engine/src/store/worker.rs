@@ -16,6 +16,7 @@ pub enum Job {
     Prepare {
         active: Box<Superblock>,
         current_epoch: u64,
+        incarnation: u32,
     },
     /// Write a frozen region.
     Write(Arc<Checkpoint>),
@@ -36,7 +37,8 @@ impl Job {
             Job::Prepare {
                 active,
                 current_epoch,
-            } => prepare(medium, active, *current_epoch).map(Done::Prepared),
+                incarnation,
+            } => prepare(medium, active, *current_epoch, *incarnation).map(Done::Prepared),
             Job::Write(checkpoint) => {
                 checkpoint.write_some(medium, u64::MAX)?;
                 let superblock = checkpoint.finish(medium)?;
