@@ -12,6 +12,7 @@ const USAGE: &str = "\
 cargo xtask COMMAND
 
   test   everything: format, lints, native tests, documentation, WebAssembly, page, browser tests
+  crash  [--states N] [--seed N]  a long campaign of the crash laboratory; N is like 10M
   page   build the page into web/dist
   wasm   build the engine for the page into web/src/wasm
 
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments[..] {
         ["test"] => test::run(),
+        ["crash", ref options @ ..] => test::crash(options),
         ["page"] => page::build(),
         ["wasm"] => wasm::build(),
         ["help" | "--help" | "-h"] => {

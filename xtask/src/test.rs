@@ -59,3 +59,17 @@ pub fn run() -> Outcome {
     );
     Ok(())
 }
+
+/// A long campaign of the crash laboratory.
+pub fn crash(options: &[&str]) -> Outcome {
+    let mut arguments = vec![
+        "run",
+        "--release",
+        "--quiet",
+        "--package",
+        "dedupstore-tests",
+    ];
+    arguments.extend(["--example", "crash", "--"]);
+    arguments.extend(options);
+    step::run("crash laboratory", cargo(&arguments))
+}

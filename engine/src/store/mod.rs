@@ -33,6 +33,7 @@ mod create;
 mod directory;
 mod durable;
 mod error;
+pub mod format;
 mod frame;
 mod handle;
 mod image;

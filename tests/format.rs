@@ -1,0 +1,104 @@
+//! The format document says what the code does; and stores of every version open for ever.
+
+use std::fs;
+use std::path::Path;
+
+use dedupstore::lab::StreamSpec;
+use dedupstore::store::format::{frame_offsets, superblock_offsets};
+use dedupstore::store::{CreateOptions, OpenOptions, Store};
+use dedupstore::{FilterSpec, SeenSet, registry, state_digest};
+use dedupstore_tests::{fixture, root};
+use tempfile::TempDir;
+
+/// The rows of a table of the document, as (offset, field).
+fn table(document: &str, heading: &str) -> Vec<(usize, String)> {
+    let section = document.split(heading).nth(1).expect("the section");
+    let section = section.split("\n## ").next().expect("the section");
+    let rows = section.lines().filter_map(|line| {
+        let mut cells = line.strip_prefix("| ")?.split(" | ").map(str::trim);
+        let offset = cells.next()?.parse().ok()?;
+        let field = cells.nth(1)?.to_owned();
+        (!field.is_empty()).then_some((offset, field))
+    });
+    rows.collect()
+}
+
+#[test]
+fn the_document_and_the_code_agree_on_every_offset() {
+    let document = fs::read_to_string(root().join("docs/FORMAT.md")).expect("kept");
+    let owned = |(offset, field): (usize, &str)| (offset, field.to_owned());
+    let superblock: Vec<_> = superblock_offsets().into_iter().map(owned).collect();
+    assert_eq!(table(&document, "\n## Superblock\n"), superblock);
+    let frame: Vec<_> = frame_offsets().into_iter().map(owned).collect();
+    assert_eq!(table(&document, "\n## Log\n"), frame);
+}
+
+const GOLDEN_SEED: u64 = 11;
+const GOLDEN_BITS: u64 = 60_000;
+const GOLDEN_OBSERVATIONS: u64 = 3000;
+
+fn golden_keys() -> Vec<Vec<u8>> {
+    let stream: StreamSpec = "shuffle:60".parse().expect("a stream");
+    let mut stream = stream.open(GOLDEN_OBSERVATIONS, GOLDEN_SEED);
+    let mut keys = Vec::new();
+    while let Some((key, _)) = stream.next_key() {
+        keys.push(key.to_vec());
+    }
+    keys
+}
+
+fn copy_directory(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("made");
+    for entry in fs::read_dir(from).expect("there") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), to.join(entry.file_name())).expect("copied");
+    }
+}
+
+/// Made by this program when it was at version 1, and never again. To add one for a new
+/// filter: run this test with DEDUPSTORE_MAKE_GOLDEN=1, which touches none that exists.
+#[test]
+fn stores_of_version_1_open_for_ever() {
+    for &descriptor in registry() {
+        let kept = fixture("stores").join(format!("version-1-{}.dds", descriptor.name));
+        let spec = FilterSpec::with_defaults(descriptor);
+        if std::env::var_os("DEDUPSTORE_MAKE_GOLDEN").is_some() && !kept.exists() {
+            make_golden(&kept, &spec);
+        }
+        let directory = TempDir::new().expect("a place");
+        let path = directory.path().join("copy.dds");
+        copy_directory(&kept, &path);
+        let store = Store::open(&path, OpenOptions::default()).expect("it opens");
+        assert_eq!(store.spec(), &spec);
+        assert!(
+            store.recovery().replayed > 0,
+            "it was left with a log to replay"
+        );
+        let mut set = SeenSet::in_memory(&spec, GOLDEN_BITS, GOLDEN_SEED).expect("small");
+        for key in golden_keys() {
+            set.observe(&key);
+        }
+        assert_eq!(
+            state_digest(store.region(), store.registers()),
+            state_digest(set.region(), set.registers()),
+            "{}",
+            descriptor.name
+        );
+    }
+}
+
+fn make_golden(path: &Path, spec: &FilterSpec) {
+    let mut options = CreateOptions::new(spec.clone(), GOLDEN_BITS);
+    options.seed = Some(GOLDEN_SEED);
+    options.log_bytes = Some(8192);
+    let mut opening = OpenOptions::default();
+    opening.threads = false;
+    let mut store = Store::create(path, &options, opening).expect("made");
+    for (i, key) in golden_keys().iter().enumerate() {
+        store.observe(key).expect("observed");
+        if i == 2900 {
+            store.checkpoint().expect("folded");
+        }
+    }
+    store.sync().expect("durable");
+}
