@@ -144,9 +144,9 @@ impl Disk {
         }
     }
 
-    /// The byte that a bit is in, as it is shown.
-    pub fn byte(&self, file: StoreFile, bit: u64) -> u8 {
-        self.shown[file as usize][(bit / 8) as usize]
+    /// The superblock of an image, as it is shown.
+    pub fn superblock(&self, file: StoreFile) -> &[u8] {
+        &self.shown[file as usize][..4096]
     }
 
     /// Whether both images have a superblock whose checksum is right.

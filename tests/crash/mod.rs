@@ -6,6 +6,7 @@
 //! - [`life`]: a store on that disk, beside a model that knows the state after every prefix.
 //! - [`walk`]: random lives that end in random crashes, again and again on one disk.
 //! - [`cuts`]: one short life cut at every call, and every state each cut can leave.
+//! - [`ghosts`]: frames that were undone and must not come back.
 //! - [`faults`]: every call failing, once and for good.
 //! - [`rot`]: every bit flipped, every file truncated, blocks misplaced.
 //! - [`hunt`]: bugs planted in the store, which the experiments must find.
@@ -14,6 +15,7 @@
 
 pub mod cuts;
 pub mod faults;
+pub mod ghosts;
 pub mod hunt;
 pub mod life;
 pub mod medium;

@@ -42,8 +42,6 @@ pub enum Mutant {
     LogHeaderWithoutIncarnation,
     /// The log before a checkpoint may not reach the disk.
     NoSyncOfLogAtCheckpoint,
-    /// A newer image that could not be read stays as it is.
-    NoInvalidationAtRecovery,
     /// A frame need not follow the one before it.
     ChainNotChecked,
     /// Every life of the store writes the same frames.
@@ -66,7 +64,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every one of them.
-    pub const ALL: [Mutant; 28] = [
+    pub const ALL: [Mutant; 27] = [
         Mutant::LogReusedTooEarly,
         Mutant::MarkNotMoved,
         Mutant::MarkBeforeSync,
@@ -85,7 +83,6 @@ impl Mutant {
         Mutant::NoCopyBeforeChange,
         Mutant::LogHeaderWithoutIncarnation,
         Mutant::NoSyncOfLogAtCheckpoint,
-        Mutant::NoInvalidationAtRecovery,
         Mutant::ChainNotChecked,
         Mutant::IncarnationNotCounted,
         Mutant::RotTakenForTornTail,

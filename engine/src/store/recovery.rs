@@ -2,7 +2,6 @@
 
 use super::error::{Damage, StoreError};
 use super::image::{self, Backing};
-use super::layout::SUPERBLOCK_BYTES;
 use super::live::LiveRegion;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
@@ -168,23 +167,6 @@ impl Recovered {
             medium
                 .sync(file)
                 .map_err(|error| StoreError::on_file("sync", file, error))?;
-        }
-        // Should a newer image that could not be read be readable one day, it must not come
-        // back with a past of its own.
-        let other = StoreFile::image(self.active.generation + 1);
-        let unreadable = match Superblock::read(medium, other) {
-            Ok(_) => false,
-            Err(StoreError::Corrupt(_)) => !planted(Mutant::NoInvalidationAtRecovery),
-            Err(error) => return Err(error),
-        };
-        if unreadable {
-            let nothing = [0; SUPERBLOCK_BYTES as usize];
-            medium
-                .write(other, 0, &nothing)
-                .map_err(|error| StoreError::on_file("write", other, error))?;
-            medium
-                .sync(other)
-                .map_err(|error| StoreError::on_file("sync", other, error))?;
         }
         let file = self.active.file();
         if !planted(Mutant::NoRewriteOfSuperblock) {
