@@ -151,13 +151,16 @@ fn recovered(path: &Path, report: &RecoveryReport) -> Option<String> {
         return None;
     }
     let torn = match report.torn {
-        Some(_) => "; what a crash tore off behind them had not been acknowledged",
+        Some(_) => "; what a crash tore off behind had not been acknowledged",
         None => "",
     };
+    let count = match report.replayed {
+        1 => "1 observation was".to_owned(),
+        more => format!("{} observations were", grouped(more)),
+    };
     Some(format!(
-        "{} was not closed; {} observations were recovered from its log{torn}",
+        "{} was not closed; {count} recovered from its log{torn}",
         path.display(),
-        grouped(report.replayed),
     ))
 }
 

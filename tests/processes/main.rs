@@ -5,6 +5,7 @@ mod campaign;
 mod ends;
 mod kills;
 mod refusals;
+mod remembering;
 mod room;
 
 use std::fs;
