@@ -45,10 +45,14 @@ fn the_session_prints_what_it_says() {
         .parent()
         .expect("a directory");
     let path = std::env::var("PATH").expect("a path");
+    // A place of its own, as some commands leave something behind.
+    let place = tempfile::TempDir::new().expect("a place");
+    let fixtures = place.path().join("fixtures");
+    std::os::unix::fs::symlink(root().join("fixtures"), fixtures).expect("linked");
     for (command, expected) in sessions {
         let output = Command::new("sh")
             .args(["-c", &command])
-            .current_dir(root())
+            .current_dir(place.path())
             .env("PATH", format!("{}:{path}", programs.display()))
             .output()
             .expect("a shell");

@@ -2,10 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{completions, filter, filters, generate, simulate};
+use crate::{completions, contains, create, filter, filters, generate, simulate};
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
-/// bounded memory.
+/// bounded memory, and across restarts if you give it a store.
 #[derive(Debug, Parser)]
 #[command(name = "dedupstore", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -21,14 +21,18 @@ const EXAMPLES: &str = "\
 Examples:
   dedupstore filter links.txt > new.txt         each link once, in order, in 64 MiB
   tail -f access.log | dedupstore filter --field 7 --memory 256MiB
+  dedupstore filter links.dds today.txt         remembers across runs, crashes and power cuts
   dedupstore simulate links.txt --memory 1MiB   how often each filter would be wrong
   dedupstore filters                            the filters and their parameters
 
-Keys are bytes: lines may be binary and of any length. Exit codes: 0 fine, 2 an error.";
+Keys are bytes: lines may be binary and of any length. Exit codes: 0 fine,
+1 the answer is no, 2 an error, 130 or 143 after a signal.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Filter(filter::Arguments),
+    Create(create::Arguments),
+    Contains(contains::Arguments),
     Simulate(simulate::Arguments),
     Generate(generate::Arguments),
     Filters(filters::Arguments),

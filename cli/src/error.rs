@@ -1,10 +1,11 @@
 //! What can end a command.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dedupstore::CreateError;
 use dedupstore::lines::{KeySelectorError, LineTooLong};
+use dedupstore::store::StoreError;
 
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,14 @@ pub enum Failure {
     Memory(#[from] CreateError),
     #[error("--field: {0}")]
     Key(#[from] KeySelectorError),
+    #[error("{}{}", about(path, error), next_step(path, error))]
+    Store { path: PathBuf, error: StoreError },
+    /// Everything went well, and the answer is no.
+    #[error("no")]
+    AnswerIsNo,
+    /// A signal ended it, with this exit code.
+    #[error("a signal came")]
+    Signal(u8),
     #[error("{0}")]
     Usage(String),
 }
@@ -44,5 +53,38 @@ fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "; to read standard input, name no file or `-`",
         _ => "",
+    }
+}
+
+/// The error, with the store's name if it does not give it itself.
+fn about(path: &Path, error: &StoreError) -> String {
+    let (name, message) = (path.display().to_string(), error.to_string());
+    match message.contains(name.trim_end_matches('/')) {
+        true => message,
+        false => format!("{name}: {message}"),
+    }
+}
+
+/// What to run next, where the error does not say.
+fn next_step(path: &Path, error: &StoreError) -> String {
+    let path = path.display();
+    match error {
+        StoreError::NotAStore { .. } => {
+            "; it was left alone: name another, or make one with `dedupstore create`".to_owned()
+        }
+        StoreError::Create(_) => "; give another size with --memory".to_owned(),
+        StoreError::Io { error, .. } => match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("; make it with `dedupstore create {path}`")
+            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                "; make room (`df -h`), or give a smaller --memory".to_owned()
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                format!("; see who may write there with `ls -ld {path}`, and `findmnt -T {path}`")
+            }
+            _ => format!("; `dedupstore verify {path}` tells what is whole"),
+        },
+        _ => String::new(),
     }
 }

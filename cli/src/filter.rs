@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use dedupstore::lines::{KeySelector, Line};
-use dedupstore::{FilterSpec, Observation, SeenSet, Verdict};
+use dedupstore::SeenSet;
+use dedupstore::lines::KeySelector;
+use dedupstore::store::Durability;
 use serde_json::json;
 
 use crate::error::Failure;
 use crate::input::{Block, Inputs, KeyArguments};
-use crate::output::Output;
-use crate::quantity;
+use crate::opening::{self, FilterArguments};
+use crate::sieve::{Print, Remembers, Sieve, Tally};
+use crate::stored::Stored;
 
 /// Print each line whose key is new, in order, bytes untouched
 ///
@@ -20,11 +22,16 @@ use crate::quantity;
 /// repeat through, and drops a new line only when it has seen so many that its memory is
 /// full: at 64 MiB its chance of dropping one passes 1 in 100,000 at 7.7 million distinct lines and
 /// 1 in 1,000 at 26 million.
+///
+/// With a store, what was met is remembered for the next run; a store that is not there is
+/// made. A line is written out before it is recorded: a crash may print it again, and never
+/// loses it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Files to read [default: standard input]; `-` is standard input
-    #[arg(value_name = "FILE")]
+    /// A store, if its name ends in .dds, and files to read [default: standard input]; `-` is
+    /// standard input
+    #[arg(value_name = "STORE|FILE")]
     paths: Vec<PathBuf>,
 
     /// Print the repeats instead
@@ -38,24 +45,14 @@ pub struct Arguments {
     #[command(flatten)]
     key: KeyArguments,
 
-    /// Memory for the filter
-    #[arg(short, long, value_name = "SIZE", default_value = "64MiB", value_parser = quantity::size,
-          help_heading = "Filter")]
-    memory: u64,
+    #[command(flatten)]
+    filter: FilterArguments,
 
-    /// Which filter, as name:parameter=value,…; `dedupstore filters` lists them
-    #[arg(
-        short,
-        long,
-        value_name = "SPEC",
-        default_value = "bloom:k=4",
-        help_heading = "Filter"
-    )]
-    filter: FilterSpec,
-
-    /// Seed of the hash and of the filter's choices
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Filter")]
-    seed: u64,
+    /// When lines met are safe from a power cut: before the next ones are read (every), at
+    /// this interval, or when the system likes (none). A crash of the process alone loses
+    /// nothing [default: 1s]
+    #[arg(long, value_name = "every|TIME|none", value_parser = opening::durability)]
+    sync: Option<Durability>,
 
     /// End with one object of statistics on standard error
     #[arg(long, value_name = "FORMAT")]
@@ -65,6 +62,7 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   dedupstore filter links.txt > new.txt
+  dedupstore filter links.dds today.txt >> new.txt   remembers what yesterday brought
   zcat access.log.gz | dedupstore filter --field 7 --stats json
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    what came more than once";
@@ -75,166 +73,134 @@ enum StatsFormat {
 }
 
 pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
-    let started = Instant::now();
     let selector = arguments.key.selector()?;
-    let inputs = Inputs::check(arguments.paths)?;
-    let mut set = SeenSet::in_memory(
-        &arguments.filter,
-        arguments.memory.saturating_mul(8),
-        arguments.seed,
-    )?;
-    if inputs.is_terminal() && !quiet {
-        eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
+    let mut paths = arguments.paths;
+    let store = match paths.first() {
+        Some(first) if opening::is_store(first) => Some(paths.remove(0)),
+        _ => None,
+    };
+    if let Some(second) = paths
+        .iter()
+        .find(|path| path.is_dir() && opening::is_store(path))
+    {
+        return Err(Failure::Usage(format!(
+            "{} is a store; there can be one, before the files",
+            second.display()
+        )));
     }
-    let line_end = arguments.key.line_end();
-    let mut sieve = Sieve {
-        selector,
-        set: &mut set,
+    let run = Run {
+        started: Instant::now(),
+        inputs: Inputs::check(paths)?,
         print: match (arguments.annotate, arguments.repeated) {
             (true, _) => Print::All,
             (false, true) => Print::Repeats,
             (false, false) => Print::New,
         },
-        line_end,
-        owes_line_end: false,
-        output: Output::standard()?,
-        without_key: 0,
+        selector,
+        line_end: arguments.key.line_end(),
+        stats: arguments.stats,
+        quiet,
     };
-    let bytes = inputs.for_each_block(line_end, |block| match block {
-        Block::Lines(lines) => sieve.lines(lines),
-        Block::Unterminated(line) => sieve.unterminated(line),
-        Block::Pause => sieve.output.flush(),
-    })?;
-    sieve.output.flush()?;
-    let without_key = sieve.without_key;
-    if without_key > 0 && !quiet {
-        eprintln!("dedupstore: {without_key} lines had no such field and were passed on as new");
-    }
-    if let Some(StatsFormat::Json) = arguments.stats {
-        eprintln!("{}", statistics(&set, bytes, without_key, started));
-    }
-    Ok(())
+    let Some(path) = store else {
+        if arguments.sync.is_some() {
+            return Err(Failure::Usage(
+                "--sync is about a store, and none is named; put one before the files, like links.dds".to_owned(),
+            ));
+        }
+        let choice = arguments.filter.choice()?;
+        let seed = choice.seed.unwrap_or(0);
+        let mut set = SeenSet::in_memory(&choice.filter, choice.memory_bits, seed)?;
+        return run.over(&mut set)?.report(&run);
+    };
+    let durability = arguments.sync.unwrap_or_default();
+    let store = opening::open_or_create(&path, &arguments.filter, durability, quiet)?;
+    let mut stored = Stored::new(store);
+    let outcome = run.over(&mut stored);
+    // Also when the input failed: what was delivered until then is kept.
+    let closed = stored.close();
+    let outcome = outcome?;
+    closed?;
+    outcome.report(&run)
 }
 
-fn statistics(set: &SeenSet, bytes: u64, without_key: u64, started: Instant) -> serde_json::Value {
-    let registers = set.registers();
-    let lines = registers.observations() + without_key;
-    let seconds = started.elapsed().as_secs_f64();
-    json!({
-        "schema": 1,
-        "lines": lines,
-        "new": registers.new_count(),
-        "seen": registers.seen_count(),
-        "without_key": without_key,
-        "bytes": bytes,
-        "seconds": seconds,
-        "lines_per_second": lines as f64 / seconds.max(1e-9),
-        "load": set.load(),
-        "estimated_fpr": set.drop_chance(),
-        "estimated_fnr": null,
-    })
-}
-
-/// Which lines come out.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Print {
-    New,
-    Repeats,
-    /// With their verdict before them.
-    All,
-}
-
-/// How many lines are judged at a time: enough to hide the latency of memory.
-const BATCH: usize = 256;
-
-/// Judges lines and prints those asked for.
-struct Sieve<'a> {
+/// What is the same for every kind of memory.
+struct Run {
+    started: Instant,
+    inputs: Inputs,
     selector: KeySelector,
-    set: &'a mut SeenSet,
     print: Print,
     line_end: u8,
-    /// The last line printed was one that nothing ended; if another follows, we must.
-    owes_line_end: bool,
-    output: Output,
+    stats: Option<StatsFormat>,
+    quiet: bool,
+}
+
+impl Run {
+    /// Reads all there is.
+    fn over(&self, memory: &mut impl Remembers) -> Result<Outcome, Failure> {
+        if self.inputs.is_terminal() && !self.quiet {
+            eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
+        }
+        let before = memory.tally();
+        let mut sieve = Sieve::new(memory, self.selector.clone(), self.print, self.line_end)?;
+        let bytes = self
+            .inputs
+            .for_each_block(self.line_end, |block| match block {
+                Block::Lines(lines) => sieve.lines(lines),
+                Block::Unterminated(line) => sieve.unterminated(line),
+                Block::Pause => sieve.flush(),
+            })?;
+        sieve.flush()?;
+        let without_key = sieve.without_key();
+        Ok(Outcome {
+            before,
+            after: memory.tally(),
+            bytes,
+            without_key,
+        })
+    }
+}
+
+/// What a run has come to.
+struct Outcome {
+    before: Tally,
+    after: Tally,
+    bytes: u64,
     without_key: u64,
 }
 
-impl Sieve<'_> {
-    fn lines<'b>(&mut self, mut lines: impl Iterator<Item = Line<'b>>) -> Result<(), Failure> {
-        let mut batch = [Line::default(); BATCH];
-        loop {
-            let mut count = 0;
-            for (place, line) in batch.iter_mut().zip(&mut lines) {
-                *place = line;
-                count += 1;
-            }
-            self.batch(&batch[..count])?;
-            if count < BATCH {
-                return Ok(());
-            }
+impl Outcome {
+    fn report(&self, run: &Run) -> Result<(), Failure> {
+        let without_key = self.without_key;
+        if without_key > 0 && !run.quiet {
+            eprintln!(
+                "dedupstore: {without_key} lines had no such field and were passed on as new"
+            );
         }
-    }
-
-    fn unterminated(&mut self, line: Line<'_>) -> Result<(), Failure> {
-        let printed = self.batch(&[line])?;
-        self.owes_line_end |= printed > 0;
+        if let Some(StatsFormat::Json) = run.stats {
+            eprintln!("{}", self.statistics(run.started));
+        }
         Ok(())
     }
 
-    /// Returns how many lines were printed.
-    fn batch(&mut self, lines: &[Line<'_>]) -> Result<usize, Failure> {
-        let hasher = self.set.hasher();
-        let mut observations = [Observation::default(); BATCH];
-        let mut verdicts = [Verdict::New; BATCH];
-        let mut keyed = 0;
-        for line in lines {
-            if let Some(key) = self.selector.key(line.content) {
-                observations[keyed] = hasher.fingerprint(key).into();
-                keyed += 1;
-            }
-        }
-        self.set
-            .observe_batch(&observations[..keyed], &mut verdicts[..keyed]);
-        if keyed == lines.len() {
-            return self.write(lines.iter().zip(verdicts));
-        }
-        self.without_key += (lines.len() - keyed) as u64;
-        let mut judged = verdicts[..keyed].iter();
-        let selector = self.selector.clone();
-        self.write(lines.iter().map(|line| match selector.key(line.content) {
-            Some(_) => (line, judged.next().copied().unwrap_or(Verdict::New)),
-            None => (line, Verdict::New),
-        }))
-    }
-
-    fn write<'b>(
-        &mut self,
-        judged: impl Iterator<Item = (&'b Line<'b>, Verdict)>,
-    ) -> Result<usize, Failure> {
-        let mut printed = 0;
-        for (line, verdict) in judged {
-            let wanted = match self.print {
-                Print::New => verdict == Verdict::New,
-                Print::Repeats => verdict == Verdict::Seen,
-                Print::All => true,
-            };
-            if !wanted {
-                continue;
-            }
-            printed += 1;
-            if self.owes_line_end {
-                self.output.put(&[self.line_end])?;
-                self.owes_line_end = false;
-            }
-            if self.print == Print::All {
-                self.output.put(match verdict {
-                    Verdict::New => b"new\t",
-                    Verdict::Seen => b"seen\t",
-                })?;
-            }
-            self.output.put(line.with_delimiter)?;
-        }
-        Ok(printed)
+    /// The counts are of this run; how full it is, is up to all runs.
+    fn statistics(&self, started: Instant) -> serde_json::Value {
+        let new = self.after.new - self.before.new;
+        let seen = self.after.seen - self.before.seen;
+        let lines = new + seen + self.without_key;
+        let seconds = started.elapsed().as_secs_f64();
+        json!({
+            "schema": 1,
+            "lines": lines,
+            "new": new,
+            "seen": seen,
+            "without_key": self.without_key,
+            "bytes": self.bytes,
+            "seconds": seconds,
+            "lines_per_second": lines as f64 / seconds.max(1e-9),
+            "load": self.after.load,
+            "estimated_fpr": self.after.drop_chance,
+            "estimated_fnr": null,
+        })
     }
 }
 

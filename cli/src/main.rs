@@ -2,14 +2,20 @@
 
 mod arguments;
 mod completions;
+mod contains;
+mod create;
 mod error;
 mod filter;
 mod filters;
 mod generate;
 mod input;
+mod interruption;
+mod opening;
 mod output;
 mod quantity;
+mod sieve;
 mod simulate;
+mod stored;
 mod table;
 
 use std::process::ExitCode;
@@ -23,6 +29,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Filter(arguments) => filter::run(arguments, cli.quiet),
+        Command::Create(arguments) => create::run(arguments, cli.quiet),
+        Command::Contains(arguments) => contains::run(arguments, cli.quiet),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Filters(arguments) => filters::run(arguments),
@@ -31,6 +39,8 @@ fn main() -> ExitCode {
     match result {
         // A reader that has had enough, like `head`, is no error.
         Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::AnswerIsNo) => ExitCode::from(1),
+        Err(Failure::Signal(code)) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("dedupstore: {failure}");
             ExitCode::from(2)

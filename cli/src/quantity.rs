@@ -1,4 +1,6 @@
-//! Sizes and counts as people write them.
+//! Sizes, counts and times as people write them.
+
+use std::time::Duration;
 
 /// A size in bytes: `64MiB`, `2GB`, `64M`, `65536`. `K`, `M`, `G` and `T` alone are
 /// powers of 1024, as for `sort -S`.
@@ -37,6 +39,23 @@ pub fn count(text: &str) -> Result<u64, String> {
     factor
         .and_then(|factor| scaled(number, factor))
         .ok_or_else(|| format!("expected a count like 1000000, 1e6 or 10M; found `{text}`"))
+}
+
+/// A time: `500ms`, `30s`, `5m`, `12h`, `7d`.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text);
+    let milliseconds = match unit {
+        "ms" => Some(1),
+        "s" => Some(1000),
+        "m" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    milliseconds
+        .and_then(|milliseconds| scaled(number, milliseconds))
+        .map(Duration::from_millis)
+        .ok_or_else(|| format!("expected a time like 500ms, 30s or 7d; found `{text}`"))
 }
 
 /// One byte: a character, or one of `\t`, `\0`, `\n`.
@@ -132,6 +151,20 @@ mod tests {
         }
         for text in ["", "M", "1MiB", "e6", "-3", "1e99"] {
             assert!(count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_as_people_write_them() {
+        for (text, milliseconds) in [("500ms", 500), ("1s", 1000), ("0.5s", 500), ("2m", 120_000)] {
+            assert_eq!(
+                time(text),
+                Ok(Duration::from_millis(milliseconds)),
+                "{text}"
+            );
+        }
+        for text in ["", "1", "s", "1 week", "-1s"] {
+            assert!(time(text).is_err(), "{text}");
         }
     }
 

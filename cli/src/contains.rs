@@ -1,0 +1,81 @@
+//! `dedupstore contains`: a question that changes nothing.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use dedupstore::Verdict;
+use dedupstore::store::Store;
+
+use crate::error::Failure;
+use crate::input::{Block, Inputs};
+use crate::opening;
+use crate::output::Output;
+
+/// Look keys up; nothing is recorded
+///
+/// Prints each key behind `seen` or `new` and a tab. The exit code is 0 if all were seen and
+/// 1 if not.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Which store
+    #[arg(value_name = "STORE")]
+    store: PathBuf,
+
+    /// The keys [default: the lines of standard input]
+    #[arg(value_name = "KEY")]
+    keys: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dedupstore contains links.dds https://harbour.example/ && echo met before
+  dedupstore contains links.dds < links.txt | grep -c ^new";
+
+pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+    let inputs = Inputs::check(Vec::new())?;
+    let mut lookup = Lookup {
+        store: opening::open_to_read(&arguments.store)?,
+        output: Output::standard()?,
+        all_seen: true,
+    };
+    if !arguments.keys.is_empty() {
+        for key in &arguments.keys {
+            lookup.key(key.as_encoded_bytes())?;
+        }
+    } else {
+        if inputs.is_terminal() && !quiet {
+            eprintln!("dedupstore: reading keys from the terminal; end with Ctrl-D");
+        }
+        inputs.for_each_block(b'\n', |block| match block {
+            Block::Lines(mut lines) => lines.try_for_each(|line| lookup.key(line.content)),
+            Block::Unterminated(line) => lookup.key(line.content),
+            Block::Pause => lookup.output.flush(),
+        })?;
+    }
+    lookup.output.flush()?;
+    match lookup.all_seen {
+        true => Ok(()),
+        false => Err(Failure::AnswerIsNo),
+    }
+}
+
+struct Lookup {
+    store: Store,
+    output: Output,
+    all_seen: bool,
+}
+
+impl Lookup {
+    fn key(&mut self, key: &[u8]) -> Result<(), Failure> {
+        let verdict = self.store.contains(key);
+        self.all_seen &= verdict == Verdict::Seen;
+        self.output.put(match verdict {
+            Verdict::New => b"new\t",
+            Verdict::Seen => b"seen\t",
+        })?;
+        self.output.put(key)?;
+        self.output.put(b"\n")
+    }
+}
