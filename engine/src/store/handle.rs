@@ -283,7 +283,7 @@ impl<M: Medium> Store<M> {
                 // Written step by step, by `advance`.
                 (Job::Write(_), _) => Ok(()),
                 (job, _) => {
-                    let done = job.run(&self.progress.medium);
+                    let done = job.run(&self.progress);
                     self.take_up(done)
                 }
             },
@@ -360,8 +360,10 @@ impl<M: Medium> Store<M> {
         let medium = &self.progress.medium;
         let done = match checkpoint.write_some(medium, blocks) {
             Ok(false) => return Ok(()),
-            Ok(true) => checkpoint
-                .finish(medium)
+            Ok(true) => self
+                .progress
+                .sync(false)
+                .and_then(|()| checkpoint.finish(medium))
                 .map(|superblock| Done::Written(Box::new(superblock))),
             Err(error) => Err(error),
         };

@@ -31,7 +31,8 @@ pub enum Done {
 
 impl Job {
     /// Does it, here and now.
-    pub fn run(&self, medium: &impl Medium) -> Result<Done, StoreError> {
+    pub fn run<M: Medium>(&self, progress: &Progress<M>) -> Result<Done, StoreError> {
+        let medium = &progress.medium;
         match self {
             Job::Prepare {
                 active,
@@ -39,6 +40,8 @@ impl Job {
             } => prepare(medium, active, *current_epoch).map(Done::Prepared),
             Job::Write(checkpoint) => {
                 checkpoint.write_some(medium, u64::MAX)?;
+                // Else the image before could not stand in for this one after a crash.
+                progress.sync(false)?;
                 let superblock = checkpoint.finish(medium)?;
                 Ok(Done::Written(Box::new(superblock)))
             }
@@ -62,7 +65,7 @@ impl CheckpointThread {
             .name("dedupstore checkpoint".to_owned())
             .spawn(move || {
                 for job in jobs {
-                    if answer_sender.send(job.run(&progress.medium)).is_err() {
+                    if answer_sender.send(job.run(&progress)).is_err() {
                         return;
                     }
                 }
