@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{completions, filter, filters, generate, simulate};
+use crate::{
+    backup, checkpoint, completions, filter, filters, generate, inspect, repair, simulate, verify,
+};
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
 /// bounded memory.
@@ -24,7 +26,8 @@ Examples:
   dedupstore simulate links.txt --memory 1MiB   how often each filter would be wrong
   dedupstore filters                            the filters and their parameters
 
-Keys are bytes: lines may be binary and of any length. Exit codes: 0 fine, 2 an error.";
+Keys are bytes: lines may be binary and of any length. Exit codes: 0 fine,
+1 the answer is no (`verify`), 2 an error.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -32,5 +35,10 @@ pub enum Command {
     Simulate(simulate::Arguments),
     Generate(generate::Arguments),
     Filters(filters::Arguments),
+    Inspect(inspect::Arguments),
+    Verify(verify::Arguments),
+    Repair(repair::Arguments),
+    Backup(backup::Arguments),
+    Checkpoint(checkpoint::Arguments),
     Completions(completions::Arguments),
 }

@@ -1,16 +1,21 @@
 //! `dedupstore`: which of these lines have I not met before?
 
 mod arguments;
+mod backup;
+mod checkpoint;
 mod completions;
 mod error;
 mod filter;
 mod filters;
 mod generate;
 mod input;
+mod inspect;
 mod output;
 mod quantity;
+mod repair;
 mod simulate;
 mod table;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -26,11 +31,17 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Filters(arguments) => filters::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments, cli.quiet),
+        Command::Repair(arguments) => repair::run(arguments, cli.quiet),
+        Command::Backup(arguments) => backup::run(arguments, cli.quiet),
+        Command::Checkpoint(arguments) => checkpoint::run(arguments, cli.quiet),
         Command::Completions(arguments) => completions::run(arguments),
     };
     match result {
         // A reader that has had enough, like `head`, is no error.
         Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(Failure::AnswerIsNo) => ExitCode::from(1),
         Err(failure) => {
             eprintln!("dedupstore: {failure}");
             ExitCode::from(2)

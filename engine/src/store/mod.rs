@@ -26,6 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod backup;
 mod checkpoint;
 mod checksum;
 mod claims;
@@ -33,32 +34,49 @@ mod create;
 mod directory;
 mod durable;
 mod error;
+mod examination;
+mod finding;
 mod frame;
 mod handle;
 mod image;
+mod inspect;
+mod keep;
 mod layout;
 mod live;
 mod log;
 mod mark;
 mod medium;
+mod padded;
 mod pending;
+mod plant;
+mod read_only;
 mod recovery;
+mod repair;
 mod replay;
+mod shared;
+mod snapshot;
 mod superblock;
 mod verification;
 mod worker;
 
+pub use backup::{BackupReport, backup};
 pub use checksum::StoreId;
 pub use claims::{Claim, Ticket};
 pub use create::CreateOptions;
 pub use directory::Directory;
 pub use durable::Durability;
 pub use error::{Damage, StoreError};
+pub use examination::verify;
+pub use finding::{Finding, Severity};
 pub use handle::{OpenOptions, Store};
 pub use image::Backing;
+pub use inspect::{Inspection, inspect, inspect_on};
 pub use layout::Layout;
 pub use medium::{Medium, StoreFile};
 pub use pending::Pending;
+pub use read_only::ReadOnlyStore;
 pub use recovery::RecoveryReport;
+pub use repair::{Loss, RepairReport, repair};
 pub use replay::TornTail;
+pub use shared::SharedStore;
 pub use superblock::Parameters;
