@@ -142,7 +142,7 @@ fn look_twice(medium: &impl Medium) -> Result<Look, StoreError> {
         if before.torn.is_none() && before.damage.is_none() {
             return Ok(before);
         }
-        std::thread::sleep(Duration::from_millis(2) * attempt);
+        std::thread::sleep(Duration::from_millis(10) * attempt);
         let again = look(medium)?;
         if again == before {
             return Ok(again);

@@ -65,7 +65,9 @@ impl Snapshot {
     /// durable when this was called.
     pub fn current(medium: &impl Medium) -> Result<Self, StoreError> {
         let mut before = None;
-        for attempt in 1.. {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
             let mut snapshot = Self::newest(medium)?;
             let mark = Mark::read(medium, &snapshot.superblock.store_id)?;
             let damage = match snapshot.follow(medium, &mark) {
@@ -83,7 +85,6 @@ impl Snapshot {
             }
             before = found;
         }
-        Self::newest(medium)
     }
 
     /// Replays the log behind the image. After damage, the state is that of the
