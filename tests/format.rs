@@ -91,8 +91,10 @@ fn make_golden(path: &Path, spec: &FilterSpec) {
     let mut options = CreateOptions::new(spec.clone(), GOLDEN_BITS);
     options.seed = Some(GOLDEN_SEED);
     options.log_bytes = Some(8192);
-    let mut opening = OpenOptions::default();
-    opening.threads = false;
+    let opening = OpenOptions {
+        threads: false,
+        ..OpenOptions::default()
+    };
     let mut store = Store::create(path, &options, opening).expect("made");
     for (i, key) in golden_keys().iter().enumerate() {
         store.observe(key).expect("observed");

@@ -2,7 +2,10 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::{completions, contains, create, filter, filters, generate, simulate};
+use crate::{
+    backup, checkpoint, completions, contains, create, filter, filters, generate, inspect, repair,
+    simulate, verify,
+};
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
 /// bounded memory, and across restarts if you give it a store.
@@ -36,5 +39,10 @@ pub enum Command {
     Simulate(simulate::Arguments),
     Generate(generate::Arguments),
     Filters(filters::Arguments),
+    Inspect(inspect::Arguments),
+    Verify(verify::Arguments),
+    Repair(repair::Arguments),
+    Backup(backup::Arguments),
+    Checkpoint(checkpoint::Arguments),
     Completions(completions::Arguments),
 }

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::store::Store;
+use dedupstore::store::{ReadOnlyStore, Store};
 
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
-use crate::opening;
 use crate::output::Output;
 
 /// Look keys up; nothing is recorded
 ///
+/// Works beside a running writer, and then sees at least what was durable when it began.
 /// Prints each key behind `seen` or `new` and a tab. The exit code is 0 if all were seen and
 /// 1 if not.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ Examples:
 pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let inputs = Inputs::check(Vec::new())?;
     let mut lookup = Lookup {
-        store: opening::open_to_read(&arguments.store)?,
+        store: Store::open_read_only(&arguments.store).map_err(Failure::store(&arguments.store))?,
         output: Output::standard()?,
         all_seen: true,
     };
@@ -62,7 +62,7 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
 }
 
 struct Lookup {
-    store: Store,
+    store: ReadOnlyStore,
     output: Output,
     all_seen: bool,
 }

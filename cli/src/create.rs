@@ -40,9 +40,7 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let mut options = arguments.filter.choice()?;
     options.log_bytes = arguments.log_size;
     let (store, made) = opening::create(&arguments.store, &options, OpenOptions::default())?;
-    store
-        .close()
-        .map_err(|error| Failure::store(&arguments.store, error))?;
+    store.close().map_err(Failure::store(&arguments.store))?;
     if quiet {
         return Ok(());
     }

@@ -40,6 +40,12 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// An error with the store at a path.
+    pub fn store(path: &Path) -> impl FnOnce(StoreError) -> Self {
+        let path = path.to_owned();
+        move |error| Failure::Store { path, error }
+    }
+
     /// An error in writing; a closed pipe is told apart.
     pub fn writing(error: io::Error) -> Self {
         match error.kind() {
@@ -70,12 +76,14 @@ fn next_step(path: &Path, error: &StoreError) -> String {
     let path = path.display();
     match error {
         StoreError::NotAStore { .. } => {
-            "; it was left alone: name another, or make one with `dedupstore create`".to_owned()
+            format!(
+                "; it was left alone: name the directory of a store, or make one: dedupstore create {path}.dds"
+            )
         }
         StoreError::Create(_) => "; give another size with --memory".to_owned(),
         StoreError::Io { error, .. } => match error.kind() {
             io::ErrorKind::NotFound => {
-                format!("; make it with `dedupstore create {path}`")
+                format!("; to make a store there: dedupstore create {path}")
             }
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "; make room (`df -h`), or give a smaller --memory".to_owned()

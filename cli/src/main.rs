@@ -1,6 +1,8 @@
 //! `dedupstore`: which of these lines have I not met before?
 
 mod arguments;
+mod backup;
+mod checkpoint;
 mod completions;
 mod contains;
 mod create;
@@ -9,14 +11,17 @@ mod filter;
 mod filters;
 mod generate;
 mod input;
+mod inspect;
 mod interruption;
 mod opening;
 mod output;
 mod quantity;
+mod repair;
 mod sieve;
 mod simulate;
 mod stored;
 mod table;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -34,6 +39,11 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Filters(arguments) => filters::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments, cli.quiet),
+        Command::Repair(arguments) => repair::run(arguments, cli.quiet),
+        Command::Backup(arguments) => backup::run(arguments, cli.quiet),
+        Command::Checkpoint(arguments) => checkpoint::run(arguments, cli.quiet),
         Command::Completions(arguments) => completions::run(arguments),
     };
     match result {

@@ -2,12 +2,12 @@
 
 use std::fmt::Display;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use dedupstore::FilterSpec;
 use dedupstore::store::{
-    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store, StoreError,
+    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store,
 };
 
 use crate::error::Failure;
@@ -107,7 +107,7 @@ pub fn open_or_create(
         }
         return Ok(store);
     }
-    let store = Store::open(path, opening).map_err(|error| Failure::store(path, error))?;
+    let store = Store::open(path, opening).map_err(Failure::store(path))?;
     arguments.agree_with(path, store.parameters())?;
     if let Some(recovered) = recovered(path, store.recovery())
         && !quiet
@@ -117,22 +117,13 @@ pub fn open_or_create(
     Ok(store)
 }
 
-/// Opens a store to look, not to record.
-pub fn open_to_read(path: &Path) -> Result<Store, Failure> {
-    let opening = OpenOptions {
-        durability: Durability::None,
-        ..OpenOptions::default()
-    };
-    Store::open(path, opening).map_err(|error| Failure::store(path, error))
-}
-
 /// Makes a store, and says what it is.
 pub fn create(
     path: &Path,
     options: &CreateOptions,
     opening: OpenOptions,
 ) -> Result<(Store, String), Failure> {
-    let failed = |error| Failure::store(path, error);
+    let failed = |error| Failure::store(path)(error);
     let disk_bytes = options.layout().map_err(failed)?.disk_bytes();
     let store = Store::create(path, options, opening).map_err(failed)?;
     let said = format!(
@@ -175,16 +166,6 @@ pub fn durability(text: &str) -> Result<Durability, String> {
             Ok(interval) => Ok(Durability::Interval(interval)),
             Err(_) => Err(expected()),
         },
-    }
-}
-
-impl Failure {
-    /// Something about a store.
-    pub fn store(path: &Path, error: StoreError) -> Self {
-        Failure::Store {
-            path: PathBuf::from(path),
-            error,
-        }
     }
 }
 

@@ -27,7 +27,7 @@ impl Stored {
         let close = move |store: Store| match store.close() {
             Ok(()) => None,
             Err(error) => {
-                eprintln!("dedupstore: {}", Failure::store(&place, error));
+                eprintln!("dedupstore: {}", Failure::store(&place)(error));
                 Some(2)
             }
         };
@@ -45,9 +45,7 @@ impl Stored {
         let Some(store) = self.store.take() else {
             return Ok(());
         };
-        store
-            .close()
-            .map_err(|error| Failure::store(&self.path, error))?;
+        store.close().map_err(Failure::store(&self.path))?;
         match self.store.exit_code() {
             Some(code) => Err(Failure::Signal(code)),
             None => Ok(()),
@@ -56,7 +54,7 @@ impl Stored {
 
     fn gone(&self) -> Failure {
         let cause = "it is being closed".to_owned();
-        Failure::store(&self.path, StoreError::Poisoned { cause })
+        Failure::store(&self.path)(StoreError::Poisoned { cause })
     }
 }
 
@@ -77,7 +75,7 @@ impl Remembers for Stored {
         verdicts: &mut [Verdict],
         deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let failed = |error| Failure::store(&self.path, error);
+        let failed = Failure::store(&self.path);
         let mut held = self.store.hold();
         if observations.is_empty() {
             return deliver(verdicts);

@@ -191,7 +191,7 @@ fn observe(
         0 => 1 + rng.next_u64() % 40,
         _ => 8,
     };
-    let again = rng.next_u64() % 4 > 0;
+    let again = rng.next_u64() % 4 != 3;
     let observations: Vec<Observation> = (0..count)
         .map(|_| match model.undone.pop().filter(|_| again) {
             Some(undone) => undone,

@@ -59,11 +59,11 @@ fn live(
     acknowledged: u64,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Result<Ended, Failure> {
-    if rng.next_u64() % 4 == 0 {
+    if rng.next_u64() % 4 == 1 {
         disk = die_while_opening(disk, rng);
     }
     let mut weak = None;
-    if rng.next_u64() % 6 == 0 && disk.has_two_whole_images() {
+    if rng.next_u64() % 6 == 1 && disk.has_two_whole_images() {
         // A superblock that cannot be read in this life, though it can in the next.
         let file = [StoreFile::Image0, StoreFile::Image1][(rng.next_u64() % 2) as usize];
         disk.flip(file, WEAK_BIT);

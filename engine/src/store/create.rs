@@ -131,7 +131,8 @@ impl Store<Directory> {
     }
 }
 
-fn random_id() -> StoreId {
+/// A new store's identity.
+pub(super) fn random_id() -> StoreId {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&random().to_le_bytes());
     id[8..].copy_from_slice(&random().to_le_bytes());
@@ -139,6 +140,6 @@ fn random_id() -> StoreId {
 }
 
 /// From the keys that the standard library draws from the operating system.
-fn random() -> u64 {
+pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -120,11 +120,36 @@ impl Directory {
                 return Err(StoreError::on_path("lock", &lock_path, error));
             }
         }
+        // A repair may have put another store in this one's place meanwhile.
+        if !is_still_at(&lock, &lock_path)? {
+            return Err(StoreError::InUse {
+                path: path.to_owned(),
+            });
+        }
         Ok(Directory {
             path: path.to_owned(),
             files: open_files(path, true)?,
             _lock: Some(lock),
         })
+    }
+
+    /// Opens a store to read it while no writer can change it.
+    pub fn open_undisturbed(path: &Path) -> Result<Self, StoreError> {
+        Self::check(path)?;
+        let lock_path = path.join(LOCK);
+        let lock = File::open(&lock_path)
+            .map_err(|error| StoreError::on_path("open", &lock_path, error))?;
+        match lock.try_lock_shared() {
+            Ok(()) => Ok(Directory {
+                path: path.to_owned(),
+                files: open_files(path, false)?,
+                _lock: Some(lock),
+            }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
+                path: path.to_owned(),
+            }),
+            Err(TryLockError::Error(error)) => Err(StoreError::on_path("lock", &lock_path, error)),
+        }
     }
 
     /// Opens a store to read it, beside a writer or not.
@@ -154,6 +179,12 @@ impl Directory {
         if !metadata.is_dir() {
             return not_a_store("it is a file; a store is a directory".to_owned());
         }
+        if path.join(super::shared::COUNT_FILE).is_file() {
+            return not_a_store(format!(
+                "it is a shared store, of several parts; name one, for example {}",
+                path.join(super::shared::shard_name(0)).display()
+            ));
+        }
         let names = StoreFile::ALL.map(StoreFile::name);
         for name in names.into_iter().chain([LOCK]) {
             if !path.join(name).is_file() {
@@ -175,6 +206,26 @@ fn open_files(path: &Path, write: bool) -> Result<[File; 5], StoreError> {
     files
         .try_into()
         .map_err(|_| StoreError::Parameters("a store has five files".to_owned()))
+}
+
+/// Whether the file at a path is the one that was opened.
+fn is_still_at(file: &File, path: &Path) -> Result<bool, StoreError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let failed = |error| StoreError::on_path("look at", path, error);
+        let (opened, there) = (
+            file.metadata().map_err(failed)?,
+            fs::metadata(path).map_err(failed)?,
+        );
+        Ok((opened.dev(), opened.ino()) == (there.dev(), there.ino()))
+    }
+    // Where an open file cannot be renamed, nothing else can be there.
+    #[cfg(not(unix))]
+    {
+        let _ = (file, path);
+        Ok(true)
+    }
 }
 
 /// Gives a file its size and the blocks for it.
@@ -199,7 +250,7 @@ fn allocate(file: &File, length: u64) -> io::Result<()> {
 }
 
 /// Renames, unless something has come to bear the new name meanwhile.
-fn rename_to_new_name(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(super) fn rename_to_new_name(from: &Path, to: &Path) -> Result<(), StoreError> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -217,7 +268,8 @@ fn rename_to_new_name(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(|error| StoreError::on_path("create", to, error))
 }
 
-fn sync_directory(path: &Path) -> Result<(), StoreError> {
+/// Makes names in a directory durable.
+pub(super) fn sync_directory(path: &Path) -> Result<(), StoreError> {
     // Windows has no such thing: a rename there is durable with the file system's journal.
     if cfg!(windows) {
         return Ok(());

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::medium::StoreFile;
+use super::repair::Loss;
 use crate::seen_set::CreateError;
 
 /// Why a store cannot be made, opened, or gone on with.
@@ -56,6 +57,26 @@ pub enum StoreError {
         "{0}; run `dedupstore verify` for all findings and `dedupstore repair` to mend what can be mended"
     )]
     Corrupt(Damage),
+    /// Repair is possible only with a loss; nothing was changed.
+    #[error(
+        "{} can be brought back up to observation {kept}, but then {lost} would be lost; nothing was changed. `dedupstore repair --accept-loss` goes on without them and keeps the damaged files beside", path.display()
+    )]
+    WouldLose {
+        /// Where.
+        path: PathBuf,
+        /// Observations that can be brought back: the first ones.
+        kept: u64,
+        /// Those that cannot.
+        lost: Loss,
+    },
+    /// No image is whole; nothing was changed.
+    #[error("nothing in {} can be brought back: {damage}; nothing was changed. Restore it from a backup", path.display())]
+    NothingLeft {
+        /// Where.
+        path: PathBuf,
+        /// What stands in the way.
+        damage: Damage,
+    },
     /// The filter, its memory or the log size cannot be.
     #[error(transparent)]
     Create(#[from] CreateError),

@@ -81,7 +81,11 @@ impl<M: Medium> Store<M> {
         Self::go_on(medium, recovered, options)
     }
 
-    fn go_on(medium: M, recovered: Recovered, options: OpenOptions) -> Result<Self, StoreError> {
+    pub(super) fn go_on(
+        medium: M,
+        recovered: Recovered,
+        options: OpenOptions,
+    ) -> Result<Self, StoreError> {
         let Recovered {
             active,
             spec,

@@ -9,9 +9,9 @@ use super::medium::{Medium, StoreFile};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 
 /// The slots lie in different pages.
-const SLOT_OFFSETS: [u64; 2] = [0, 4096];
+pub const SLOT_OFFSETS: [u64; 2] = [0, 4096];
 /// One sector: written whole or not at all.
-const SLOT_BYTES: usize = 512;
+pub const SLOT_BYTES: usize = 512;
 const MAGIC: &[u8; 8] = b"dedupsmk";
 
 /// The last state of the mark.

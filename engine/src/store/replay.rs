@@ -35,7 +35,7 @@ pub struct Replayed {
 }
 
 /// Where a crash tore the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TornTail {
     /// Which log.
     pub file: StoreFile,

@@ -174,8 +174,25 @@ impl Superblock {
         Ok(bytes)
     }
 
-    /// Reads the head of an image; whatever is wrong with it is said.
+    /// Reads the head of an image; whatever is wrong with it, or with the size of any file,
+    /// is said.
     pub fn read(medium: &impl Medium, file: StoreFile) -> Result<Self, StoreError> {
+        let superblock = Self::read_alone(medium, file)?;
+        for file in StoreFile::ALL {
+            let expected = superblock.layout.file_bytes(file);
+            let found = medium
+                .len(file)
+                .map_err(|error| StoreError::on_file("look at", file, error))?;
+            if found != expected {
+                let (expected, found) = (format!("{expected} bytes"), format!("{found}"));
+                return Err(damage(file, 0, expected, found));
+            }
+        }
+        Ok(superblock)
+    }
+
+    /// Reads the head of an image and looks at nothing else.
+    pub fn read_alone(medium: &impl Medium, file: StoreFile) -> Result<Self, StoreError> {
         let length = medium
             .len(file)
             .map_err(|error| StoreError::on_file("look at", file, error))?;
@@ -191,18 +208,7 @@ impl Superblock {
         medium
             .read(file, 0, &mut bytes)
             .map_err(|error| StoreError::on_file("read", file, error))?;
-        let superblock = Self::decode(file, &bytes)?;
-        for file in StoreFile::ALL {
-            let expected = superblock.layout.file_bytes(file);
-            let found = medium
-                .len(file)
-                .map_err(|error| StoreError::on_file("look at", file, error))?;
-            if found != expected {
-                let (expected, found) = (format!("{expected} bytes"), format!("{found}"));
-                return Err(damage(file, 0, expected, found));
-            }
-        }
-        Ok(superblock)
+        Self::decode(file, &bytes)
     }
 
     fn decode(file: StoreFile, bytes: &[u8]) -> Result<Self, StoreError> {

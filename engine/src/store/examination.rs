@@ -1,0 +1,308 @@
+//! Reading every byte of a store, and saying what is wrong with any.
+
+use super::checksum::StoreId;
+use super::error::{Damage, StoreError};
+use super::finding::{Finding, Findings, Severity};
+use super::frame::check_log_header;
+use super::image::check_blocks;
+use super::layout::{LOG_START, Layout, SUPERBLOCK_BYTES};
+use super::mark::{Mark, SLOT_BYTES, SLOT_OFFSETS};
+use super::medium::{Medium, StoreFile};
+use super::padded::Padded;
+use super::replay::{Replayed, replay};
+use super::snapshot::Snapshot;
+use super::superblock::{Superblock, offset};
+use crate::bytes::read_u64;
+
+/// Every finding in a store that nobody writes to meanwhile: sizes, superblocks, tables,
+/// blocks, log headers, the chain of frames from each image to the end, the mark, and
+/// whether both images lead to the same state. Reads only.
+pub fn verify<M: Medium>(medium: M) -> Result<Vec<Finding>, StoreError> {
+    Ok(examine(medium)?.findings)
+}
+
+/// What is whole in a store, and what is not.
+pub struct Examination<M> {
+    pub medium: Padded<M>,
+    /// Images whose superblock is whole, the newest first.
+    pub images: Vec<Superblock>,
+    pub sizes_are_right: bool,
+    pub findings: Vec<Finding>,
+}
+
+/// See [`verify`].
+pub fn examine<M: Medium>(medium: M) -> Result<Examination<M>, StoreError> {
+    let mut findings = Findings::default();
+    let images = superblocks(&medium, &mut findings)?;
+    let layout = images.first().map(|newest| newest.layout);
+    let sizes_are_right = match &layout {
+        Some(layout) => check_sizes(&medium, layout, &mut findings)?,
+        None => false,
+    };
+    let medium = Padded::new(medium, layout);
+    if let Some(newest) = images.first() {
+        let mark = check_mark(&medium, &newest.store_id, &mut findings)?;
+        let mut ends = Vec::new();
+        for image in &images {
+            // An older image only matters if the newest one fails.
+            let severity = match image == newest || findings.refuse() {
+                true => Severity::Refused,
+                false => Severity::Covered,
+            };
+            ends.push(check_image(&medium, image, mark, severity, &mut findings)?);
+        }
+        compare(&images, &ends, &mut findings);
+        let epochs = images.iter().map(|image| image.log.epoch);
+        let reached = ends.iter().flatten().map(|end| end.epoch);
+        let needed: Vec<StoreFile> = epochs.chain(reached).map(StoreFile::log).collect();
+        check_spare_logs(&medium, &newest.store_id, &needed, &mut findings)?;
+    }
+    Ok(Examination {
+        medium,
+        images,
+        sizes_are_right,
+        findings: findings.into_sorted(),
+    })
+}
+
+fn superblocks(
+    medium: &impl Medium,
+    findings: &mut Findings,
+) -> Result<Vec<Superblock>, StoreError> {
+    let (mut whole, mut bad) = (Vec::new(), Vec::new());
+    for file in [StoreFile::Image0, StoreFile::Image1] {
+        match Superblock::read_alone(medium, file) {
+            Ok(superblock) => whole.push(superblock),
+            Err(StoreError::Corrupt(damage)) => bad.push(damage),
+            Err(error) => return Err(error),
+        }
+    }
+    whole.sort_by_key(|superblock| std::cmp::Reverse(superblock.generation));
+    for damage in bad {
+        let unfinished = is_zero(medium, damage.file, 0, SUPERBLOCK_BYTES as usize)?;
+        match whole.first() {
+            None => findings.add(Severity::Refused, damage),
+            // No checkpoint was ever taken.
+            Some(other) if unfinished && other.generation == 0 => {}
+            Some(_) if unfinished => findings.add(Severity::Information, damage),
+            Some(_) => findings.add(Severity::Covered, damage),
+        }
+    }
+    if let [newer, older] = &whole[..]
+        && (newer.store_id != older.store_id || newer.generation != older.generation + 1)
+    {
+        for image in [newer, older] {
+            findings.add(
+                Severity::Refused,
+                Damage {
+                    file: image.file(),
+                    offset: offset::GENERATION as u64,
+                    expected: "images of one store and of successive generations".to_owned(),
+                    found: format!("generations {} and {}", older.generation, newer.generation),
+                },
+            );
+        }
+    }
+    Ok(whole)
+}
+
+fn check_sizes(
+    medium: &impl Medium,
+    layout: &Layout,
+    findings: &mut Findings,
+) -> Result<bool, StoreError> {
+    let mut right = true;
+    for file in StoreFile::ALL {
+        let expected = layout.file_bytes(file);
+        let found = medium
+            .len(file)
+            .map_err(|error| StoreError::on_file("look at", file, error))?;
+        if found != expected {
+            right = false;
+            findings.add(
+                Severity::Refused,
+                Damage {
+                    file,
+                    offset: found.min(expected),
+                    expected: format!("a file of {expected} bytes"),
+                    found: format!("one of {found}"),
+                },
+            );
+        }
+    }
+    Ok(right)
+}
+
+fn check_mark(
+    medium: &impl Medium,
+    store_id: &StoreId,
+    findings: &mut Findings,
+) -> Result<Option<Mark>, StoreError> {
+    let slots = Mark::slots(medium, store_id)?;
+    let newest = slots.into_iter().flatten().max_by_key(|mark| mark.turn);
+    let severity = match newest {
+        Some(_) => Severity::Covered,
+        None => Severity::Refused,
+    };
+    for (slot, place) in slots.iter().zip(SLOT_OFFSETS) {
+        // A store that was made and never opened has written one slot.
+        let never_written = newest.is_some_and(|mark| mark.turn == 0)
+            && is_zero(medium, StoreFile::Mark, place, SLOT_BYTES)?;
+        if slot.is_none() && !never_written {
+            findings.add(
+                severity,
+                Damage {
+                    file: StoreFile::Mark,
+                    offset: place,
+                    expected: "a slot of the mark".to_owned(),
+                    found: "something else".to_owned(),
+                },
+            );
+        }
+    }
+    Ok(newest)
+}
+
+/// Where an image and the log behind it lead.
+struct End {
+    epoch: u64,
+    sequence: u64,
+    digest: u64,
+}
+
+fn check_image(
+    medium: &impl Medium,
+    image: &Superblock,
+    mark: Option<Mark>,
+    severity: Severity,
+    findings: &mut Findings,
+) -> Result<Option<End>, StoreError> {
+    let mark = mark.unwrap_or_default();
+    let (followed, state) = match Snapshot::load(medium, image.clone()) {
+        Ok(mut snapshot) => {
+            let followed = snapshot.follow(medium, &mark);
+            (followed, Some((snapshot.sequence(), snapshot.digest())))
+        }
+        Err(StoreError::Corrupt(first)) => {
+            findings.add(severity, first);
+            let checked = check_blocks(medium, image, |damage| findings.add(severity, damage));
+            note(checked, severity, findings)?;
+            let Superblock {
+                store_id,
+                layout,
+                log,
+                ..
+            } = image;
+            let followed = replay(medium, store_id, layout, *log, &mark, |_| {});
+            (followed, None)
+        }
+        Err(error) => return Err(error),
+    };
+    let Some(Replayed { end, torn, .. }) = note(followed, severity, findings)? else {
+        return Ok(None);
+    };
+    if let Some(torn) = torn {
+        findings.add(
+            Severity::Information,
+            Damage {
+                file: torn.file,
+                offset: torn.offset,
+                expected: "a frame or nothing".to_owned(),
+                found: "part of a frame that a crash tore; nothing durable lies behind it"
+                    .to_owned(),
+            },
+        );
+    }
+    Ok(state.map(|(sequence, digest)| End {
+        epoch: end.epoch,
+        sequence,
+        digest,
+    }))
+}
+
+/// Damage becomes a finding; another error stays one.
+fn note<T>(
+    result: Result<T, StoreError>,
+    severity: Severity,
+    findings: &mut Findings,
+) -> Result<Option<T>, StoreError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(StoreError::Corrupt(damage)) => {
+            findings.add(severity, damage);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Both images and the log behind each must lead to one state.
+fn compare(images: &[Superblock], ends: &[Option<End>], findings: &mut Findings) {
+    if let ([_, older_image], [Some(newer), Some(older)]) = (images, ends)
+        && (newer.sequence, newer.digest) != (older.sequence, older.digest)
+    {
+        findings.add(
+            Severity::Covered,
+            Damage {
+                file: older_image.file(),
+                offset: 0,
+                expected: format!(
+                    "an image that leads to observation {} and state {:016x}",
+                    newer.sequence, newer.digest
+                ),
+                found: format!(
+                    "one that leads to observation {} and state {:016x}",
+                    older.sequence, older.digest
+                ),
+            },
+        );
+    }
+}
+
+/// A log that no image needs is written anew before it is used; it should still be one.
+fn check_spare_logs(
+    medium: &impl Medium,
+    store_id: &StoreId,
+    needed: &[StoreFile],
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    for file in [StoreFile::Log0, StoreFile::Log1] {
+        let mut header = vec![0; LOG_START as usize];
+        medium
+            .read(file, 0, &mut header)
+            .map_err(|error| StoreError::on_file("read", file, error))?;
+        let epoch = read_u64(&header, 8);
+        let whole =
+            StoreFile::log(epoch) == file && check_log_header(store_id, epoch, &header).is_some();
+        let never_written = header.iter().all(|&byte| byte == 0);
+        if !needed.contains(&file) && !whole && !never_written {
+            findings.add(
+                Severity::Covered,
+                Damage {
+                    file,
+                    offset: 0,
+                    expected: "the header of a log".to_owned(),
+                    found: "something else, in a log that is not needed now".to_owned(),
+                },
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether part of a file, as far as it is there, is all zeros.
+pub fn is_zero(
+    medium: &impl Medium,
+    file: StoreFile,
+    offset: u64,
+    length: usize,
+) -> Result<bool, StoreError> {
+    let failed = |error| StoreError::on_file("read", file, error);
+    let there = medium.len(file).map_err(failed)?.saturating_sub(offset);
+    if there < length as u64 {
+        return Ok(false);
+    }
+    let mut bytes = vec![0; length];
+    medium.read(file, offset, &mut bytes).map_err(failed)?;
+    Ok(bytes.iter().all(|&byte| byte == 0))
+}

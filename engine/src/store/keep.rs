@@ -1,0 +1,145 @@
+//! Damaged files are kept, beside what takes their place.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::directory::{rename_to_new_name, sync_directory};
+use super::error::StoreError;
+use super::medium::StoreFile;
+
+/// Copies files of a store into a new directory beside it, durably. If that fails, nothing
+/// is left of it.
+pub fn keep_copies(path: &Path, files: &[StoreFile]) -> Result<PathBuf, StoreError> {
+    let mut number = 1;
+    let kept = loop {
+        let kept = kept_name(path, number);
+        match fs::create_dir(&kept) {
+            Ok(()) => break kept,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(StoreError::on_path("create", &kept, error)),
+        }
+    };
+    let copied = files
+        .iter()
+        .try_for_each(|file| copy(&path.join(file.name()), &kept.join(file.name())))
+        .and_then(|()| sync_directory(&kept))
+        .and_then(|()| sync_directory(parent(path)));
+    if copied.is_err() {
+        // Ours alone: copies of what is still in its place.
+        let _ = fs::remove_dir_all(&kept);
+    }
+    copied.map(|()| kept)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let copied = fs::copy(from, to).and_then(|_| File::open(to)?.sync_all());
+    copied.map_err(|error| StoreError::on_path("keep a copy in", to, error))
+}
+
+/// Puts a rebuilt store in the place of a damaged one, which is kept beside under a new
+/// name; where the system can exchange two names, at no moment is the place empty.
+pub fn replace(path: &Path, rebuilt: &Path) -> Result<PathBuf, StoreError> {
+    let give_up = |error| {
+        // The damaged store is in its place; the rebuilt one is ours alone.
+        let _ = fs::remove_dir_all(rebuilt);
+        error
+    };
+    take_permissions(path, rebuilt).map_err(give_up)?;
+    let kept = match exchange(path, rebuilt) {
+        // From here on the damaged one has the name of the rebuilt one, if no better.
+        Ok(()) => rename_to_free_name(path, rebuilt).unwrap_or_else(|_| rebuilt.to_owned()),
+        Err(_) => {
+            let kept = rename_to_free_name(path, path).map_err(give_up)?;
+            if let Err(error) = rename_to_new_name(rebuilt, path) {
+                let _ = rename_to_new_name(&kept, path);
+                return Err(error);
+            }
+            kept
+        }
+    };
+    sync_directory(parent(path))?;
+    Ok(kept)
+}
+
+fn take_permissions(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let files = StoreFile::ALL.map(|file| (from.join(file.name()), to.join(file.name())));
+    for (from, to) in files.into_iter().chain([(from.into(), to.into())]) {
+        fs::metadata(&from)
+            .and_then(|metadata| fs::set_permissions(&to, metadata.permissions()))
+            .map_err(|error| StoreError::on_path("set the permissions of", &to, error))?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+fn rename_to_free_name(path: &Path, from: &Path) -> Result<PathBuf, StoreError> {
+    let mut number = 1;
+    loop {
+        let kept = kept_name(path, number);
+        let taken = fs::symlink_metadata(&kept).is_ok();
+        match taken {
+            true => number += 1,
+            false => match rename_to_new_name(from, &kept) {
+                Err(StoreError::AlreadyExists { .. }) => number += 1,
+                renamed => return renamed.map(|()| kept),
+            },
+        }
+    }
+}
+
+fn kept_name(path: &Path, number: u32) -> PathBuf {
+    beside(path, &format!(".damaged-{number}"))
+}
+
+/// A path with something added to its last name.
+pub fn beside(path: &Path, addition: &str) -> PathBuf {
+    let mut name = OsString::from(path.file_name().unwrap_or_default());
+    name.push(addition);
+    path.with_file_name(name)
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_taken_is_passed_over() {
+        let directory = tempfile::tempdir().expect("a place");
+        let path = directory.path().join("a.dds");
+        fs::create_dir(&path).expect("made");
+        fs::write(path.join("mark"), "one").expect("written");
+        let first = keep_copies(&path, &[StoreFile::Mark]).expect("kept");
+        let second = keep_copies(&path, &[StoreFile::Mark]).expect("kept");
+        assert_eq!(first, directory.path().join("a.dds.damaged-1"));
+        assert_eq!(second, directory.path().join("a.dds.damaged-2"));
+        assert_eq!(fs::read(second.join("mark")).expect("there"), b"one");
+    }
+
+    #[test]
+    fn what_cannot_be_copied_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().expect("a place");
+        let path = directory.path().join("a.dds");
+        fs::create_dir(&path).expect("made");
+        assert!(keep_copies(&path, &[StoreFile::Log0]).is_err());
+        assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1);
+    }
+}
