@@ -75,7 +75,8 @@ impl Remembers for Stored {
         verdicts: &mut [Verdict],
         deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let failed = Failure::store(&self.path);
+        let path = &self.path;
+        let failed = |error| Failure::store(path)(error);
         let mut held = self.store.hold();
         if observations.is_empty() {
             return deliver(verdicts);
