@@ -10,6 +10,7 @@ const UNSAFE_MODULES: &[&str] = &[
     "engine/src/prefetch.rs",
     "engine/src/store/live.rs",
     "engine/benches/contenders/mod.rs",
+    "engine/benches/store/rival.rs",
     "tests/conformance.rs",
 ];
 /// Longer than this, a file holds a second concept.

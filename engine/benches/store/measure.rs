@@ -1,0 +1,184 @@
+//! Clocks, keys and places that the sections share.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use dedupstore::store::{CreateOptions, Directory, Durability, OpenOptions, Store};
+use dedupstore::{Fingerprint, Observation, Verdict};
+use tempfile::TempDir;
+
+/// Keys observed in one call.
+pub const BATCH: usize = 4096;
+/// How often things become durable.
+pub const INTERVAL: Duration = Duration::from_secs(1);
+
+/// A directory on the disk that cargo builds on.
+pub fn place() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a place for files")
+}
+
+/// A store of a filter; the same seed every time.
+pub fn store_options(filter: &str, size_mib: u64) -> CreateOptions {
+    let mut options = CreateOptions::new(filter.parse().expect("a filter"), size_mib << 23);
+    options.seed = Some(1);
+    options
+}
+
+/// As it is opened by default: durable every second.
+pub fn opening() -> OpenOptions {
+    OpenOptions {
+        durability: Durability::Interval(INTERVAL),
+        ..OpenOptions::default()
+    }
+}
+
+/// Observes `count` keys, of which the making is not timed.
+pub fn feed(store: &mut Store<Directory>, keys: &mut Keys, count: u64) -> Duration {
+    let mut verdicts = vec![Verdict::New; BATCH];
+    keys.timed(count, |batch| {
+        let verdicts = &mut verdicts[..batch.len()];
+        store.observe_batch(batch, verdicts).expect("observed");
+    })
+}
+
+/// Returns when no checkpoint is under way, of a store that has taken one before: then both
+/// images have a superblock, and a checkpoint begins with taking one away.
+pub fn wait_for_checkpoint(store: &mut Store<Directory>) {
+    let whole = ["image.0", "image.1"].map(|name| store.medium().path().join(name));
+    while !whole.iter().all(|path| is_valid(path)) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    store.observe_batch(&[], &mut []).expect("taken up");
+}
+
+/// Whether an image has a superblock.
+pub fn is_valid(image: &Path) -> bool {
+    let mut magic = [0; 8];
+    let mut image = File::open(image).expect("an image");
+    image.read_exact(&mut magic).expect("readable");
+    magic != [0; 8]
+}
+
+/// A stream of hashed keys: three in ten are new, the others any of those before.
+#[derive(Clone)]
+pub struct Keys {
+    position: u64,
+    known: u64,
+    batch: Vec<Observation>,
+}
+
+impl Keys {
+    pub fn new() -> Self {
+        Keys {
+            position: 0,
+            known: 0,
+            batch: Vec::with_capacity(BATCH),
+        }
+    }
+
+    pub fn next_batch(&mut self, count: usize) -> &[Observation] {
+        self.batch.clear();
+        for position in self.position..self.position + count as u64 {
+            let number = match position % 10 {
+                0..3 => {
+                    self.known += 1;
+                    self.known
+                }
+                _ => {
+                    let pick = u128::from(mixed(!position)) * u128::from(self.known);
+                    (pick >> 64) as u64 + 1
+                }
+            };
+            self.batch.push(Fingerprint(mixed(number)).into());
+        }
+        self.position += count as u64;
+        &self.batch
+    }
+
+    /// Hands out `count` keys in batches; the time spent by who takes them.
+    pub fn timed(&mut self, count: u64, mut take: impl FnMut(&[Observation])) -> Duration {
+        let mut spent = Duration::ZERO;
+        let mut left = count as usize;
+        while left > 0 {
+            let batch = self.next_batch(left.min(BATCH));
+            let started = Instant::now();
+            take(batch);
+            spent += started.elapsed();
+            left -= batch.len();
+        }
+        spent
+    }
+
+    /// Processor time that making one key takes.
+    pub fn processor_cost() -> Duration {
+        const COUNT: u32 = 20_000_000;
+        let mut keys = Keys::new();
+        let before = process_time();
+        keys.timed(u64::from(COUNT), |batch| {
+            std::hint::black_box(batch);
+        });
+        (process_time() - before) / COUNT
+    }
+}
+
+/// SplitMix64's finisher: as good as a hash for numbers in a row, and cheaper than one.
+fn mixed(number: u64) -> u64 {
+    let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Processor time of all threads of this process.
+pub fn process_time() -> Duration {
+    clock(Clock::Process)
+}
+
+/// Processor time of this thread.
+pub fn thread_time() -> Duration {
+    clock(Clock::Thread)
+}
+
+enum Clock {
+    Process,
+    Thread,
+}
+
+#[cfg(target_os = "linux")]
+fn clock(clock: Clock) -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    let time = clock_gettime(match clock {
+        Clock::Process => ClockId::ProcessCPUTime,
+        Clock::Thread => ClockId::ThreadCPUTime,
+    });
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clock(clock: Clock) -> Duration {
+    match clock {
+        Clock::Process | Clock::Thread => Duration::ZERO,
+    }
+}
+
+/// Millions a second.
+pub fn millions(count: u64, spent: Duration) -> f64 {
+    count as f64 / spent.as_secs_f64() / 1e6
+}
+
+pub fn milliseconds(spent: Duration) -> f64 {
+    spent.as_secs_f64() * 1e3
+}
+
+pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Whether a target is met, beside it.
+pub fn verdict(met: bool) -> &'static str {
+    if met { "met" } else { "MISSED" }
+}
