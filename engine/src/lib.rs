@@ -2,8 +2,8 @@
 //!
 //! A filter answers that question in bounded memory and is sometimes wrong; how
 //! often, and in which direction, is what its parameters decide. This crate holds
-//! the filters as pure algorithms over bytes, and a laboratory that measures them
-//! against exact truth.
+//! the filters as pure algorithms over bytes, a store that makes their state survive,
+//! and a laboratory that measures them against exact truth.
 //!
 //! ```
 //! use dedupstore::{FilterSpec, SeenSet, Verdict};
@@ -18,9 +18,10 @@
 //!
 //! # Layers
 //!
-//! [`lab`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
-//! up. Everything here is pure: no files, no clock, no threads, no global randomness.
-//! The same state and the same observations give the same bytes on every target.
+//! `store`, [`lab`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
+//! up. Everything but `store`, which is not part of a WebAssembly build, is pure: no files,
+//! no clock, no threads, no global randomness. The same state and the same observations give
+//! the same bytes on every target.
 
 pub mod bytes;
 pub mod filter;
