@@ -67,6 +67,7 @@ fn failures() {
 fn ghosts_stay_away() {
     for filter in FILTERS {
         states(ghosts::every_ghost(filter));
+        assert!(states(ghosts::every_torn_ghost(filter)) > 100);
     }
 }
 

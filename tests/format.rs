@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dedupstore::lab::StreamSpec;
 use dedupstore::store::format::{frame_offsets, superblock_offsets};
-use dedupstore::store::{CreateOptions, OpenOptions, Store};
+use dedupstore::store::{CreateOptions, OpenOptions, Store, StoreError};
 use dedupstore::{FilterSpec, SeenSet, registry, state_digest};
 use dedupstore_tests::{fixture, root};
 use tempfile::TempDir;
@@ -103,4 +103,75 @@ fn make_golden(path: &Path, spec: &FilterSpec) {
         }
     }
     store.sync().expect("durable");
+}
+
+/// A golden store whose superblocks have a number changed and their checksums made right.
+fn with_superblock_field(offset: usize, value: &[u8]) -> (TempDir, std::path::PathBuf) {
+    let directory = TempDir::new().expect("a place");
+    let path = directory.path().join("copy.dds");
+    copy_directory(&fixture("stores").join("version-1-bloom.dds"), &path);
+    for image in ["image.0", "image.1"] {
+        let file = path.join(image);
+        let mut bytes = fs::read(&file).expect("there");
+        bytes[offset..offset + value.len()].copy_from_slice(value);
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&[0; 32]);
+        hasher.update(&bytes[..4092]);
+        bytes[4092..4096].copy_from_slice(&hasher.finalize().to_le_bytes());
+        fs::write(&file, bytes).expect("written");
+    }
+    (directory, path)
+}
+
+fn error_of(path: &Path) -> StoreError {
+    match Store::open(path, OpenOptions::default()) {
+        Ok(_) => panic!("it opened"),
+        Err(error) => error,
+    }
+}
+
+/// The sizes are checked against the files before anything is allocated: a petabyte would
+/// not be refused so quietly.
+#[test]
+fn absurd_sizes_are_refused_without_being_allocated() {
+    let offsets = superblock_offsets();
+    let offset_of = |name: &str| {
+        offsets
+            .iter()
+            .find(|(_, field)| *field == name)
+            .map(|(at, _)| *at)
+    };
+    for (field, value) in [
+        ("region bytes", 1u64 << 40),
+        ("region bytes", u64::MAX),
+        ("region bytes", 0),
+        ("log bytes", 1 << 33),
+        ("log bytes", u64::MAX),
+        ("log offset", u64::MAX),
+        ("sequence", u64::MAX),
+    ] {
+        let at = offset_of(field).expect("a field");
+        let (_directory, path) = with_superblock_field(at, &value.to_le_bytes());
+        let error = error_of(&path);
+        assert!(
+            matches!(error, StoreError::Corrupt(_)),
+            "{field} {value}: {error}"
+        );
+    }
+    let at = offset_of("parameter bytes").expect("a field");
+    let (_directory, path) = with_superblock_field(at, &u32::MAX.to_le_bytes());
+    assert!(matches!(error_of(&path), StoreError::Corrupt(_)));
+}
+
+#[test]
+fn newer_formats_are_refused_by_name() {
+    let (_directory, path) = with_superblock_field(8, &7u32.to_le_bytes());
+    let text = error_of(&path).to_string();
+    assert!(
+        text.contains("format version 7") && text.contains("use a newer one"),
+        "{text}"
+    );
+    let (_directory, path) = with_superblock_field(16, &4u32.to_le_bytes());
+    let text = error_of(&path).to_string();
+    assert!(text.contains("features 0x00000004"), "{text}");
 }

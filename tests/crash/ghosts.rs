@@ -43,6 +43,48 @@ pub fn every_ghost(filter: &str) -> Outcome {
     Ok(states)
 }
 
+/// Two frames across a border of sectors, of which a crash keeps any part; then the first
+/// again, of which a second crash keeps any part.
+pub fn every_torn_ghost(filter: &str) -> Outcome {
+    const PARTS: u64 = 24;
+    let options = options(filter, 1);
+    let mut model = Model::new(&options);
+    let fresh: Disk = SimulatedMedium::with_store(&options).disk().clone();
+    let mut life = Life::begin(fresh, &mut model, 0)?;
+    for number in 10..14 {
+        feed(&mut life, &mut model, number)?;
+    }
+    acted(&mut life, |store| store.sync())?;
+    let synced = model.len();
+    feed(&mut life, &mut model, 2)?;
+    feed(&mut life, &mut model, 3)?;
+    let crashed = life.medium.disk().clone();
+    drop(life);
+    let mut states = 0;
+    for first in 0..PARTS {
+        let disk = crashed.after_crash(Kept::Coins(first));
+        let mut model = Model::new(&options);
+        for number in (10..14).chain([2, 3]) {
+            (0..FRAME).for_each(|i| {
+                model.observe(observation(number, i));
+            });
+        }
+        let mut life = Life::begin(disk, &mut model, synced)?;
+        if model.len() > synced {
+            continue;
+        }
+        feed(&mut life, &mut model, 2)?;
+        for second in 0..PARTS {
+            let disk = life.medium.disk().after_crash(Kept::Coins(second));
+            look(&disk, &model, synced).map_err(|failure| {
+                Failure(format!("{filter}, torn {first}, then {second}: {failure}"))
+            })?;
+            states += 1;
+        }
+    }
+    Ok(states)
+}
+
 fn ghost(filter: &str, switch_between: bool, then: Then, lost: usize) -> Result<(), Failure> {
     let options = options(filter, 1);
     let mut model = Model::new(&options);
@@ -80,11 +122,12 @@ fn acted(
     act(store).map_err(|error| Failure(error.to_string()))
 }
 
+fn observation(number: u64, i: u64) -> Observation {
+    Fingerprint((number * 100 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into()
+}
+
 fn feed(life: &mut Life, model: &mut Model, number: u64) -> Result<(), Failure> {
-    let observation = |i: u64| -> Observation {
-        Fingerprint((number * 100 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into()
-    };
-    let observations: Vec<Observation> = (0..FRAME).map(observation).collect();
+    let observations: Vec<Observation> = (0..FRAME).map(|i| observation(number, i)).collect();
     for &observation in &observations {
         model.observe(observation);
     }

@@ -24,6 +24,7 @@ fn experiments(walks: u64) -> Outcome {
     let mut states = 0;
     for filter in FILTERS {
         states += caught(|| ghosts::every_ghost(filter))?;
+        states += caught(|| ghosts::every_torn_ghost(filter))?;
     }
     for seed in 0..walks {
         states += caught(|| walk::walk(seed))?;

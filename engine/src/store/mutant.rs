@@ -40,6 +40,8 @@ pub enum Mutant {
     NoCopyBeforeChange,
     /// A log is not told from one of the same epoch that a crash undid.
     LogHeaderWithoutIncarnation,
+    /// The header of a torn frame stays in the log.
+    GhostNotBuried,
     /// The log before a checkpoint may not reach the disk.
     NoSyncOfLogAtCheckpoint,
     /// A frame need not follow the one before it.
@@ -64,7 +66,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every one of them.
-    pub const ALL: [Mutant; 27] = [
+    pub const ALL: [Mutant; 28] = [
         Mutant::LogReusedTooEarly,
         Mutant::MarkNotMoved,
         Mutant::MarkBeforeSync,
@@ -82,6 +84,7 @@ impl Mutant {
         Mutant::AcknowledgedBeforeSync,
         Mutant::NoCopyBeforeChange,
         Mutant::LogHeaderWithoutIncarnation,
+        Mutant::GhostNotBuried,
         Mutant::NoSyncOfLogAtCheckpoint,
         Mutant::ChainNotChecked,
         Mutant::IncarnationNotCounted,

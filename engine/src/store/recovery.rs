@@ -1,6 +1,7 @@
 //! From files to a state: the newest whole image, and the log behind it.
 
 use super::error::{Damage, StoreError};
+use super::frame::FRAME_HEADER_BYTES;
 use super::image::{self, Backing};
 use super::live::LiveRegion;
 use super::mark::Mark;
@@ -159,6 +160,9 @@ impl Recovered {
                 rewrite(medium, *file, range.clone())?;
             }
         }
+        if !planted(Mutant::GhostNotBuried) {
+            self.bury_what_follows(medium)?;
+        }
         for epoch in self.active.log.epoch..=self.end.epoch {
             if planted(Mutant::NoSyncOfRecoveredLog) {
                 break;
@@ -185,6 +189,27 @@ impl Recovered {
         medium
             .sync(StoreFile::Mark)
             .map_err(|error| StoreError::on_file("sync", StoreFile::Mark, error))
+    }
+}
+
+impl Recovered {
+    /// Destroys the header of a frame that was torn at the end of the log. If the same
+    /// observations come again, a write that tears just so could make the old frame whole,
+    /// and with it frames behind it that nobody appended a second time.
+    fn bury_what_follows(&self, medium: &impl Medium) -> Result<(), StoreError> {
+        let file = StoreFile::log(self.end.epoch);
+        let room = self.active.layout.log_bytes.saturating_sub(self.end.offset);
+        let mut header = vec![0; room.min(FRAME_HEADER_BYTES as u64) as usize];
+        medium
+            .read(file, self.end.offset, &mut header)
+            .map_err(|error| StoreError::on_file("read", file, error))?;
+        if header.iter().all(|&byte| byte == 0) {
+            return Ok(());
+        }
+        header.fill(0);
+        medium
+            .write(file, self.end.offset, &header)
+            .map_err(|error| StoreError::on_file("write", file, error))
     }
 }
 
