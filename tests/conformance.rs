@@ -283,12 +283,14 @@ mod counting_allocator {
 
     // SAFETY: every call is handed on to the system's allocator unchanged.
     unsafe impl GlobalAlloc for Counting {
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             super::ALLOCATIONS.with(|count| count.set(count.get() + 1));
             // SAFETY: the caller's promise about `layout` is passed on.
             unsafe { System.alloc(layout) }
         }
 
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
         unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
             // SAFETY: `pointer` came from `alloc` above, with this layout.
             unsafe { System.dealloc(pointer, layout) }
