@@ -26,7 +26,7 @@ pub struct Arguments {
     filter: FilterArguments,
 
     /// The size of each of its two logs, which are folded into the image when they are full
-    /// [default: half the memory, from 1MiB to 512MiB]
+    /// [default: as large as the memory, from 1MiB to 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
     log_size: Option<u64>,
 }
