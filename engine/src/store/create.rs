@@ -27,7 +27,7 @@ pub struct CreateOptions {
     /// The seed of its hash and of its choices; a random one if none is given, so that
     /// nobody can choose keys that collide.
     pub seed: Option<u64>,
-    /// The size of each of its two logs; half the region, within reason, if none is given.
+    /// The size of each of its two logs; that of the region, within reason, if none is given.
     pub log_bytes: Option<u64>,
     /// How keys are changed before they are hashed, for those who feed it to know.
     pub normalization: String,
@@ -49,8 +49,9 @@ impl CreateOptions {
     pub fn layout(&self) -> Result<Layout, StoreError> {
         let filter = AnyFilter::build(&self.filter, self.memory_bits).map_err(CreateError::from)?;
         let region_bytes = filter.region_bytes() as u64;
-        let half = (region_bytes / 2).clamp(1 << 20, 512 << 20);
-        let log_bytes = self.log_bytes.unwrap_or(half);
+        let log_bytes = self
+            .log_bytes
+            .unwrap_or(region_bytes.clamp(4 << 20, 4 << 30));
         if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
             return Err(StoreError::Parameters(format!(
                 "a log has {MIN_LOG_BYTES} to {MAX_LOG_BYTES} bytes; {log_bytes} were asked for"
