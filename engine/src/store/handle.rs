@@ -213,13 +213,13 @@ impl<M: Medium> Store<M> {
     /// Changes memory only.
     pub(super) fn apply(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
         let (filter, registers) = (&self.filter, &mut self.registers);
-        if let Stage::Writing(checkpoint) = &self.stage {
+        if let Some(region) = self.live.unfrozen() {
+            filter.observe_batch(region, registers, observations, verdicts);
+        } else if let Stage::Writing(checkpoint) = &self.stage {
             let medium = &self.progress.medium;
             let save = |block, bytes: &[u8]| checkpoint.save(medium, block, bytes);
             let mut region = self.live.tracked(save);
             filter.observe_batch(&mut region, registers, observations, verdicts);
-        } else if let Some(region) = self.live.unfrozen() {
-            filter.observe_batch(region, registers, observations, verdicts);
         }
     }
 

@@ -17,7 +17,7 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use memmap2::MmapMut;
 
@@ -72,13 +72,16 @@ impl LiveRegion {
         unsafe { std::slice::from_raw_parts(self.map.pointer.as_ptr(), self.map.length) }
     }
 
-    /// All of it, to change; unless a frozen view needs to be told first.
+    /// All of it, to change; unless a frozen view needs to be told first. Once every block
+    /// of the view is saved, it need not be, though the checkpoint may go on for long.
     pub fn unfrozen(&mut self) -> Option<&mut [u8]> {
-        if self.frozen.is_some() {
+        let frozen = self.frozen.as_deref();
+        if frozen.is_some_and(|frozen| frozen.unsaved.load(Ordering::Acquire) > 0) {
             return None;
         }
-        // SAFETY: `&mut self` excludes every other access through the one `LiveRegion`,
-        // and without a frozen view no other thread reads.
+        // SAFETY: `&mut self` excludes every other access through the one `LiveRegion`.
+        // Without a frozen view no other thread reads; with one whose blocks are all saved
+        // none will again, and what was read was read before the count was seen at zero.
         Some(unsafe { std::slice::from_raw_parts_mut(self.map.pointer.as_ptr(), self.map.length) })
     }
 
@@ -89,6 +92,7 @@ impl LiveRegion {
             map: Arc::clone(&self.map),
             layout: self.layout,
             states: (0..blocks).map(|_| AtomicU8::new(OPEN)).collect(),
+            unsaved: AtomicUsize::new(blocks),
         });
         self.frozen = Some(Arc::clone(&frozen));
         frozen
@@ -153,6 +157,8 @@ pub struct Frozen {
     map: Arc<Map>,
     layout: Layout,
     states: Box<[AtomicU8]>,
+    /// How many blocks are not saved.
+    unsaved: AtomicUsize,
 }
 
 impl Frozen {
@@ -187,6 +193,8 @@ impl Frozen {
 
     fn release(&self, block: usize) {
         self.states[block].store(SAVED, Ordering::Release);
+        // Release, so that whoever sees zero sees every reading done.
+        self.unsaved.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
