@@ -27,6 +27,9 @@ pub enum Backing {
 
 /// How many blocks are read at a time.
 const BLOCKS_A_READ: u64 = 128;
+/// From here on a huge page is smaller than the region.
+#[cfg(target_os = "linux")]
+const HUGE_FROM_BYTES: usize = 4 << 20;
 /// From here on several threads are worth their start.
 const THREADS_FROM_BYTES: usize = 16 << 20;
 
@@ -138,8 +141,11 @@ pub fn load(
     let mut map = MmapMut::map_anon(length)
         .map_err(out_of_memory)
         .map_err(crate::seen_set::CreateError::from)?;
+    // Only a hint, and of use only where a huge page fits.
     #[cfg(target_os = "linux")]
-    let _ = map.advise(memmap2::Advice::HugePage);
+    if length >= HUGE_FROM_BYTES {
+        let _ = map.advise(memmap2::Advice::HugePage);
+    }
     let table = read_table(medium, superblock)?;
     let checker = Checker { superblock, table };
     fill(medium, &checker, verify, &mut map)?;
