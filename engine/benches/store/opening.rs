@@ -1,4 +1,8 @@
 //! Opening a store that was closed, and the first observations after that.
+//!
+//! `Automatic` is one of the other two. Where it differs from that one, the difference is
+//! in the memory that the system happened to hand out: clearing huge pages can take
+//! several times as long for one opening as for the next.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -135,8 +135,8 @@ impl Rival for Redb {
     }
 }
 
-/// fjall: 1 GiB of cache, 256 MiB of memtable, no compression, filters tuned for keys that
-/// are mostly there; its journal is synced an interval.
+/// fjall: 1 GiB of cache, 256 MiB of memtable, no compression, the rest as it comes; its
+/// journal is synced an interval; a key is looked up first, as most are known.
 pub struct Fjall {
     database: fjall::Database,
     keys: fjall::Keyspace,
