@@ -85,7 +85,7 @@ impl Remembers for Stored {
         let pending = store
             .observe_pending(observations, verdicts)
             .map_err(failed)?;
-        let delivered = deliver(verdicts)?;
+        let delivered = deliver(pending.verdicts())?;
         pending.commit().map_err(failed)?;
         Ok(delivered)
     }

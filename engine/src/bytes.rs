@@ -11,6 +11,12 @@ use crate::region::Region;
 
 /// Reads a little-endian number at a byte offset.
 #[inline]
+pub fn read_u16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// Reads a little-endian number at a byte offset.
+#[inline]
 pub fn read_u32(bytes: &[u8], at: usize) -> u32 {
     let mut raw = [0; 4];
     raw.copy_from_slice(&bytes[at..at + 4]);
@@ -23,6 +29,12 @@ pub fn read_u64(bytes: &[u8], at: usize) -> u64 {
     let mut raw = [0; 8];
     raw.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(raw)
+}
+
+/// Writes a little-endian number at a byte offset.
+#[inline]
+pub fn write_u16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
 }
 
 /// Writes a little-endian number at a byte offset.

@@ -5,7 +5,7 @@
 
 use super::{
     Bloom, BuildError, Descriptor, Filter, FilterSpec, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
-    Observation, Registers, Rlbsbf, Stable, Verdict,
+    Observation, Recorded, Registers, Rlbsbf, Stable, Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -122,6 +122,25 @@ impl AnyFilter {
         dispatch!(self, f => run(f, region, registers, observations, verdicts));
     }
 
+    /// Whether a Seen verdict changes nothing but the counts and the generator.
+    pub fn seen_leaves_no_trace(&self) -> bool {
+        dispatch!(self, f => f.seen_leaves_no_trace())
+    }
+
+    /// Observes what a log holds: the state is the one that observing everything gave.
+    ///
+    /// # Panics
+    /// If there are not as many gaps as observations.
+    pub fn observe_recorded<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        recorded: &Recorded,
+    ) {
+        assert_eq!(recorded.observations.len(), recorded.gaps.len());
+        dispatch!(self, f => rerun(f, region, registers, recorded));
+    }
+
     /// Whether a key was met before, without remembering that it was asked for.
     pub fn contains(
         &self,
@@ -168,4 +187,39 @@ fn run<F: Filter, R: Region + ?Sized>(
         ask(region, registers, i, LOOKAHEAD);
         *verdict = step(filter, region, registers, *observation);
     }
+}
+
+fn rerun<F: Filter, R: Region + ?Sized>(
+    filter: &F,
+    region: &mut R,
+    registers: &mut Registers,
+    recorded: &Recorded,
+) {
+    let Recorded {
+        observations,
+        gaps,
+        trailing,
+    } = recorded;
+    let draws = filter.draws();
+    let start = registers.generator();
+    // How many observations, with those in the gaps, come before the next to be asked for.
+    let mut before = 0;
+    let mut later = observations.iter().zip(gaps);
+    let mut ask = |region: &R| {
+        if let Some((observation, &gap)) = later.next() {
+            before += u64::from(gap);
+            let generator = start.ahead(before * draws);
+            filter.prefetch(region.bytes(), generator, observation.fingerprint);
+            before += 1;
+        }
+    };
+    for _ in 0..LOOKAHEAD {
+        ask(region);
+    }
+    for (observation, &gap) in observations.iter().zip(gaps) {
+        ask(region);
+        registers.count_without_trace(gap, draws);
+        step(filter, region, registers, *observation);
+    }
+    registers.count_without_trace(*trailing, draws);
 }

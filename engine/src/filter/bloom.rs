@@ -102,6 +102,10 @@ impl Filter for Bloom {
         0
     }
 
+    fn seen_leaves_no_trace(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,

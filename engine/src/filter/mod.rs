@@ -59,6 +59,32 @@ impl From<Fingerprint> for Observation {
     }
 }
 
+/// Observations as a log holds them: those that left no trace are only counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// What is known in full.
+    pub observations: Vec<Observation>,
+    /// For each of these, how many observations without trace came right before it.
+    pub gaps: Vec<u32>,
+    /// How many came after the last.
+    pub trailing: u32,
+}
+
+impl Recorded {
+    /// How many observations there are, those without trace included.
+    pub fn count(&self) -> u64 {
+        let gaps: u64 = self.gaps.iter().map(|&gap| u64::from(gap)).sum();
+        gaps + self.observations.len() as u64 + u64::from(self.trailing)
+    }
+
+    /// Empties it; its memory is kept.
+    pub fn clear(&mut self) {
+        self.observations.clear();
+        self.gaps.clear();
+        self.trailing = 0;
+    }
+}
+
 /// The smallest region of any filter. Packed cells are read four bytes at a time, and
 /// fewer bits than this are a mistake, not a filter.
 pub const MIN_MEMORY_BITS: u64 = 64;
@@ -92,6 +118,10 @@ pub trait Filter: Sized {
 
     /// How many draws of the generator an observation consumes, whatever its verdict.
     fn draws(&self) -> u64;
+
+    /// Whether a Seen verdict leaves the region, the cells in use and the filter's own
+    /// registers as they were. A log need not hold such observations, only their number.
+    fn seen_leaves_no_trace(&self) -> bool;
 
     /// Decides and updates. `generator` holds this observation's draws; the caller
     /// advances it and keeps the counts.

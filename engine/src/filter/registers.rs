@@ -90,6 +90,15 @@ impl Registers {
         self.words[NEW] += u64::from(verdict == Verdict::New);
     }
 
+    /// Counts Seen observations that left no other trace, and moves the generator past
+    /// their draws.
+    #[inline]
+    pub(super) fn count_without_trace(&mut self, count: u32, draws: u64) {
+        let after = self.generator().ahead(u64::from(count) * draws);
+        self.words[GENERATOR] = after.state();
+        self.words[OBSERVATIONS] += u64::from(count);
+    }
+
     /// The registers as bytes.
     pub fn to_bytes(&self) -> [u8; Registers::BYTES] {
         let mut bytes = [0; Registers::BYTES];

@@ -107,6 +107,10 @@ impl Filter for Rlbsbf {
         u64::from(self.parts.count())
     }
 
+    fn seen_leaves_no_trace(&self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,

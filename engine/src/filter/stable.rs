@@ -171,6 +171,10 @@ impl Filter for Stable {
         1
     }
 
+    fn seen_leaves_no_trace(&self) -> bool {
+        false
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,

@@ -22,6 +22,12 @@ use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
 use super::superblock::Superblock;
 
+/// A block's length in memory.
+const BLOCK: usize = BLOCK_BYTES as usize;
+/// How many blocks the thread writes at a time: a call to the system costs as much as
+/// copying one.
+const BLOCKS_A_WRITE: usize = 32;
+
 /// Makes the other image and, where it may, the other log ready. Returns whether the log
 /// can be switched.
 pub fn prepare(
@@ -77,29 +83,34 @@ impl Checkpoint {
         self.next.layout.blocks()
     }
 
-    /// Writes a block as it was at the freeze; for the writer, before it changes it.
-    pub fn save(&self, medium: &impl Medium, block: u64, bytes: &[u8]) {
-        let written = if bytes.len() as u64 == BLOCK_BYTES {
-            self.write_block(medium, block, bytes)
-        } else {
-            let mut padded = [0; BLOCK_BYTES as usize];
-            padded[..bytes.len()].copy_from_slice(bytes);
-            self.write_block(medium, block, &padded)
-        };
+    /// Writes blocks that follow each other as they were at the freeze; for the writer,
+    /// before it changes them. Only the region's last block may be short.
+    pub fn save(&self, medium: &impl Medium, first: u64, bytes: &[u8]) {
+        let (whole, rest) = bytes.split_at(bytes.len() / BLOCK * BLOCK);
+        let mut written = Ok(());
+        if !whole.is_empty() {
+            written = self.write_run(medium, first, whole);
+        }
+        if !rest.is_empty() {
+            let mut padded = [0; BLOCK];
+            padded[..rest.len()].copy_from_slice(rest);
+            let last = first + (whole.len() / BLOCK) as u64;
+            written = written.and_then(|()| self.write_run(medium, last, &padded));
+        }
         if let Err(error) = written {
             let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
             failure.get_or_insert(error);
         }
     }
 
-    fn write_block(&self, medium: &impl Medium, block: u64, bytes: &[u8]) -> io::Result<()> {
-        let checksum = block_checksum(&self.next.store_id, self.next.generation, block, bytes);
-        self.checksums[block as usize].store(checksum, Ordering::Relaxed);
-        medium.write(
-            self.next.file(),
-            self.next.layout.block_offset(block),
-            bytes,
-        )
+    /// Writes blocks of full length that follow each other.
+    fn write_run(&self, medium: &impl Medium, first: u64, bytes: &[u8]) -> io::Result<()> {
+        for (block, bytes) in (first..).zip(bytes.chunks_exact(BLOCK)) {
+            let checksum = block_checksum(&self.next.store_id, self.next.generation, block, bytes);
+            self.checksums[block as usize].store(checksum, Ordering::Relaxed);
+        }
+        let offset = self.next.layout.block_offset(first);
+        medium.write(self.next.file(), offset, bytes)
     }
 
     /// Writes up to `count` more blocks; true when all are written.
@@ -117,12 +128,25 @@ impl Checkpoint {
         medium: &impl Medium,
         blocks: std::ops::Range<u64>,
     ) -> Result<(), StoreError> {
-        let mut copy = vec![0; BLOCK_BYTES as usize];
+        let mut copies = vec![0; BLOCKS_A_WRITE.min(self.blocks() as usize) * BLOCK];
+        let mut held = 0;
+        let write = |first: u64, bytes: &[u8]| {
+            self.write_run(medium, first, bytes)
+                .map_err(|error| StoreError::on_file("write", self.next.file(), error))
+        };
+        let end = blocks.end;
         for block in blocks {
+            let copy = &mut copies[held..held + BLOCK];
             copy.fill(0);
-            if self.frozen.take(block, &mut copy) {
-                self.write_block(medium, block, &copy)
-                    .map_err(|error| StoreError::on_file("write", self.next.file(), error))?;
+            let taken = self.frozen.take(block, copy);
+            if taken {
+                held += BLOCK;
+            }
+            let last = held == copies.len() || block + 1 == end;
+            if held > 0 && (last || !taken) {
+                let after = block + u64::from(taken);
+                write(after - (held / BLOCK) as u64, &copies[..held])?;
+                held = 0;
             }
         }
         Ok(())

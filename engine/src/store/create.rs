@@ -13,7 +13,7 @@ use super::layout::{LOG_START, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use super::log::LogWriter;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
-use super::superblock::{LogPosition, Parameters, Superblock};
+use super::superblock::{LogPosition, Parameters, SPARSE_LOG, Superblock};
 use crate::filter::{AnyFilter, FilterSpec, Registers};
 use crate::seen_set::CreateError;
 
@@ -81,7 +81,12 @@ impl CreateOptions {
         let mark = Mark::default();
         write(StoreFile::Mark, mark.offset(), &mark.encode(&store_id))?;
         sync(StoreFile::Mark)?;
+        let filter = AnyFilter::build(&self.filter, self.memory_bits).map_err(CreateError::from)?;
         let mut superblock = Superblock {
+            features: match filter.seen_leaves_no_trace() {
+                true => SPARSE_LOG,
+                false => 0,
+            },
             store_id,
             generation: 0,
             log: LogPosition {

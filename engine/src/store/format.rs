@@ -37,6 +37,7 @@ pub fn frame_offsets() -> Vec<(usize, &'static str)> {
         (frame::CHECKSUM, "checksum"),
         (frame::PREVIOUS, "previous"),
         (frame::KIND, "kind"),
+        (frame::COUNT, "count"),
         (frame::PAYLOAD_BYTES, "payload bytes"),
         (frame::INCARNATION, "incarnation"),
         (frame::SEQUENCE, "sequence"),

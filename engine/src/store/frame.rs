@@ -7,8 +7,8 @@ use super::checksum::{StoreId, placed};
 use super::layout::LOG_START;
 use super::mutant::{Mutant, planted};
 use super::superblock::LogPosition;
-use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
-use crate::filter::Observation;
+use crate::bytes::{read_u16, read_u32, read_u64, write_u16, write_u32, write_u64};
+use crate::filter::{Observation, Recorded, Verdict};
 use crate::fingerprint::Fingerprint;
 
 /// Starts every frame.
@@ -19,6 +19,8 @@ pub const LOG_MAGIC: &[u8; 8] = b"dedupslg";
 pub const FRAME_HEADER_BYTES: usize = offset::PAYLOAD;
 /// The most a frame's payload takes; a larger batch becomes several frames.
 pub const MAX_PAYLOAD_BYTES: usize = 256 << 10;
+/// The payload of a switch frame.
+pub const SWITCH_BYTES: usize = 8;
 
 /// Byte offsets in a frame. The format document lists the same, and a test compares.
 pub mod offset {
@@ -30,6 +32,8 @@ pub mod offset {
     pub const PREVIOUS: usize = 8;
     /// What the payload is.
     pub const KIND: usize = 12;
+    /// How many observations a sparse frame stands for.
+    pub const COUNT: usize = 14;
     /// The payload's length.
     pub const PAYLOAD_BYTES: usize = 16;
     /// Which opening of the store wrote it.
@@ -44,7 +48,7 @@ pub mod offset {
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(u16)]
 pub enum Kind {
     /// Fingerprints, eight bytes each.
     Keys = 1,
@@ -53,23 +57,51 @@ pub enum Kind {
     /// The next epoch's log goes on from here: eight bytes, of which the first four are the
     /// checksum of its header.
     Switch = 3,
+    /// For filters on which a Seen key leaves no trace: a bit an observation, in words of 64,
+    /// set if its fingerprint follows.
+    Sparse = 4,
 }
 
 impl Kind {
-    fn from_number(number: u32) -> Option<Self> {
+    fn from_number(number: u16) -> Option<Self> {
         match number {
             1 => Some(Kind::Keys),
             2 => Some(Kind::Full),
             3 => Some(Kind::Switch),
+            4 => Some(Kind::Sparse),
             _ => None,
         }
     }
 
-    /// The length of one observation, or of what is there instead.
-    pub const fn item_bytes(self) -> usize {
+    /// How many observations surely fit into so many bytes of payload.
+    pub const fn fits(self, payload_bytes: usize) -> usize {
         match self {
-            Kind::Keys | Kind::Switch => 8,
-            Kind::Full => 16,
+            Kind::Keys => payload_bytes / 8,
+            Kind::Full => payload_bytes / 16,
+            Kind::Switch => 0,
+            // A word of bits goes with up to 64 words of fingerprints.
+            Kind::Sparse => payload_bytes / 8 - (payload_bytes / 8).div_ceil(65),
+        }
+    }
+
+    /// How many observations a payload stands for; nothing if no payload of this kind has
+    /// that length.
+    fn observations(self, payload_bytes: usize, count: u16) -> Option<usize> {
+        let exactly = |item_bytes: usize| {
+            let whole = payload_bytes.is_multiple_of(item_bytes) && count == 0;
+            whole.then_some(payload_bytes / item_bytes)
+        };
+        match self {
+            Kind::Keys => exactly(8),
+            Kind::Full => exactly(16),
+            Kind::Switch => exactly(SWITCH_BYTES).filter(|&items| items == 1).map(|_| 0),
+            Kind::Sparse => {
+                let count = usize::from(count);
+                let bits = 8 * count.div_ceil(64);
+                let fingerprints = bits..=bits + 8 * count;
+                let whole = payload_bytes.is_multiple_of(8);
+                (whole && fingerprints.contains(&payload_bytes)).then_some(count)
+            }
         }
     }
 }
@@ -85,6 +117,8 @@ pub struct FrameHeader {
     pub kind: Kind,
     /// Its length.
     pub payload_bytes: usize,
+    /// How many observations it stands for.
+    pub observations: usize,
     /// Which opening of the store wrote it.
     pub incarnation: u32,
     /// Observations before the first of this frame.
@@ -99,17 +133,15 @@ impl FrameHeader {
         if bytes.len() < FRAME_HEADER_BYTES || read_u32(bytes, offset::MAGIC) != FRAME_MAGIC {
             return None;
         }
-        let kind = Kind::from_number(read_u32(bytes, offset::KIND))?;
+        let kind = Kind::from_number(read_u16(bytes, offset::KIND))?;
         let payload_bytes = read_u32(bytes, offset::PAYLOAD_BYTES) as usize;
-        let whole = match kind {
-            Kind::Switch => payload_bytes == kind.item_bytes(),
-            _ => payload_bytes.is_multiple_of(kind.item_bytes()),
-        };
-        (payload_bytes <= MAX_PAYLOAD_BYTES && whole).then(|| FrameHeader {
+        let observations = kind.observations(payload_bytes, read_u16(bytes, offset::COUNT))?;
+        (payload_bytes <= MAX_PAYLOAD_BYTES).then(|| FrameHeader {
             checksum: read_u32(bytes, offset::CHECKSUM),
             previous: read_u32(bytes, offset::PREVIOUS),
             kind,
             payload_bytes,
+            observations,
             incarnation: read_u32(bytes, offset::INCARNATION),
             sequence: read_u64(bytes, offset::SEQUENCE),
             watermark: read_u64(bytes, offset::WATERMARK),
@@ -123,11 +155,7 @@ impl FrameHeader {
 
     /// Observations up to and with this frame.
     pub fn sequence_after(&self) -> u64 {
-        let count = match self.kind {
-            Kind::Switch => 0,
-            kind => self.payload_bytes / kind.item_bytes(),
-        };
-        self.sequence.saturating_add(count as u64)
+        self.sequence.saturating_add(self.observations as u64)
     }
 }
 
@@ -148,6 +176,8 @@ pub enum Payload<'a> {
     Keys(&'a [Observation]),
     /// All of an observation.
     Full(&'a [Observation]),
+    /// Observations and their verdicts: fingerprints only of those that were New.
+    Sparse(&'a [Observation], &'a [Verdict]),
     /// The checksum of the next log's header.
     Switch(u32),
 }
@@ -158,6 +188,7 @@ impl Payload<'_> {
         match self {
             Payload::Keys(_) => Kind::Keys,
             Payload::Full(_) => Kind::Full,
+            Payload::Sparse(..) => Kind::Sparse,
             Payload::Switch(_) => Kind::Switch,
         }
     }
@@ -165,7 +196,9 @@ impl Payload<'_> {
     /// How many observations there are.
     pub fn observations(&self) -> usize {
         match self {
-            Payload::Keys(observations) | Payload::Full(observations) => observations.len(),
+            Payload::Keys(observations)
+            | Payload::Full(observations)
+            | Payload::Sparse(observations, _) => observations.len(),
             Payload::Switch(_) => 0,
         }
     }
@@ -183,6 +216,9 @@ impl Payload<'_> {
                     cell.copy_from_slice(&observation.fingerprint.0.to_le_bytes());
                 }
             }
+            Payload::Sparse(observations, verdicts) => {
+                encode_sparse(observations, verdicts, frame);
+            }
             Payload::Full(observations) => {
                 for observation in *observations {
                     frame.extend_from_slice(&observation.fingerprint.0.to_le_bytes());
@@ -193,6 +229,52 @@ impl Payload<'_> {
             }
         }
     }
+}
+
+/// Without a branch an observation: every fingerprint is written, and the next goes over it
+/// if it was not to be kept.
+fn encode_sparse(observations: &[Observation], verdicts: &[Verdict], frame: &mut Vec<u8>) {
+    let start = frame.len();
+    let words = observations.len().div_ceil(64);
+    frame.resize(start + 8 * (words + observations.len()), 0);
+    let (bits, fingerprints) = frame[start..].split_at_mut(8 * words);
+    let mut kept = 0;
+    let chunks = observations.chunks(64).zip(verdicts.chunks(64));
+    for (cell, (observations, verdicts)) in bits.chunks_exact_mut(8).zip(chunks) {
+        let mut word = 0;
+        for (i, (observation, verdict)) in observations.iter().zip(verdicts).enumerate() {
+            let keep = *verdict == Verdict::New;
+            fingerprints[8 * kept..8 * kept + 8]
+                .copy_from_slice(&observation.fingerprint.0.to_le_bytes());
+            kept += usize::from(keep);
+            word |= u64::from(keep) << i;
+        }
+        cell.copy_from_slice(&word.to_le_bytes());
+    }
+    frame.truncate(start + 8 * (words + kept));
+}
+
+/// Whatever the bits say, no more is taken than there is; a frame that says otherwise was
+/// never written.
+fn decode_sparse(payload: &[u8], count: usize, into: &mut Recorded) {
+    let (bits, fingerprints) = payload.split_at(8 * count.div_ceil(64));
+    let mut fingerprints = fingerprints.chunks_exact(8);
+    let mut next = 0;
+    for (at, cell) in (0..).step_by(64).zip(bits.chunks_exact(8)) {
+        let mut word = read_u64(cell, 0);
+        while word != 0 {
+            let place = at + word.trailing_zeros();
+            word &= word - 1;
+            let Some(fingerprint) = fingerprints.next() else {
+                break;
+            };
+            let fingerprint = Fingerprint(read_u64(fingerprint, 0));
+            into.observations.push(fingerprint.into());
+            into.gaps.push(place - next);
+            next = place + 1;
+        }
+    }
+    into.trailing = (count as u32).saturating_sub(next);
 }
 
 /// Where a frame goes and what it follows.
@@ -222,7 +304,10 @@ pub fn encode(frame: &mut Vec<u8>, place: &Place<'_>, payload: Payload<'_>) -> u
     } = place.position;
     write_u32(frame, offset::MAGIC, FRAME_MAGIC);
     write_u32(frame, offset::PREVIOUS, chain);
-    write_u32(frame, offset::KIND, payload.kind() as u32);
+    write_u16(frame, offset::KIND, payload.kind() as u16);
+    if let Payload::Sparse(observations, _) = payload {
+        write_u16(frame, offset::COUNT, observations.len() as u16);
+    }
     write_u32(frame, offset::PAYLOAD_BYTES, payload_bytes as u32);
     write_u32(frame, offset::INCARNATION, place.incarnation);
     write_u64(frame, offset::SEQUENCE, sequence);
@@ -237,21 +322,26 @@ pub fn switch_target(payload: &[u8]) -> u32 {
     read_u32(payload, 0)
 }
 
-/// The observations of an intact frame's payload, appended to `into`.
-pub fn decode_payload(kind: Kind, payload: &[u8], into: &mut Vec<Observation>) {
-    match kind {
+/// The observations of an intact frame, in place of what `into` held.
+pub fn decode_payload(header: &FrameHeader, payload: &[u8], into: &mut Recorded) {
+    into.clear();
+    match header.kind {
         Kind::Switch => {}
-        Kind::Keys => into.extend(
+        Kind::Keys => into.observations.extend(
             payload
                 .chunks_exact(8)
                 .map(|cell| Observation::from(Fingerprint(read_u64(cell, 0)))),
         ),
-        Kind::Full => into.extend(payload.chunks_exact(16).map(|cell| Observation {
-            fingerprint: Fingerprint(read_u64(cell, 0)),
-            tick: read_u32(cell, 8),
-            importance: u16::from_le_bytes([cell[12], cell[13]]),
-        })),
+        Kind::Full => into
+            .observations
+            .extend(payload.chunks_exact(16).map(|cell| Observation {
+                fingerprint: Fingerprint(read_u64(cell, 0)),
+                tick: read_u32(cell, 8),
+                importance: read_u16(cell, 12),
+            })),
+        Kind::Sparse => decode_sparse(payload, header.observations, into),
     }
+    into.gaps.resize(into.observations.len(), 0);
 }
 
 /// The first bytes of a log: magic, epoch, incarnation, checksum. The incarnation tells a
@@ -272,4 +362,48 @@ pub fn encode_log_header(store: &StoreId, epoch: u64, incarnation: u32) -> (Vec<
 pub fn check_log_header(store: &StoreId, epoch: u64, bytes: &[u8]) -> Option<u32> {
     let (expected, checksum) = encode_log_header(store, epoch, read_u32(bytes, 16));
     (bytes == expected).then_some(checksum)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_sparse_frame_keeps_what_left_a_trace(
+            keys in prop::collection::vec((any::<u64>(), any::<bool>()), 0..300),
+        ) {
+            let observations: Vec<Observation> =
+                keys.iter().map(|&(key, _)| Fingerprint(key).into()).collect();
+            let verdicts: Vec<Verdict> = keys
+                .iter()
+                .map(|&(_, new)| if new { Verdict::New } else { Verdict::Seen })
+                .collect();
+            let position = LogPosition { epoch: 1, offset: 512, chain: 2, sequence: 3 };
+            let place = Place { store: &[7; 16], position, incarnation: 1, watermark: 0 };
+            let mut frame = Vec::new();
+            encode(&mut frame, &place, Payload::Sparse(&observations, &verdicts));
+            let header = FrameHeader::peek(&frame).expect("a frame");
+            prop_assert!(is_intact(&[7; 16], 1, 512, &frame));
+            prop_assert_eq!(header.frame_bytes(), frame.len());
+            prop_assert_eq!(header.sequence_after(), 3 + keys.len() as u64);
+            prop_assert!(Kind::Sparse.fits(header.payload_bytes) <= keys.len());
+            let mut recorded = Recorded::default();
+            decode_payload(&header, &frame[FRAME_HEADER_BYTES..], &mut recorded);
+            prop_assert_eq!(recorded.count(), keys.len() as u64);
+            let mut naive = Recorded::default();
+            for (observation, &(_, new)) in observations.iter().zip(&keys) {
+                match new {
+                    true => {
+                        naive.observations.push(*observation);
+                        naive.gaps.push(std::mem::take(&mut naive.trailing));
+                    }
+                    false => naive.trailing += 1,
+                }
+            }
+            prop_assert_eq!(recorded, naive);
+        }
+    }
 }

@@ -13,7 +13,7 @@ use super::live::LiveRegion;
 use super::log::LogWriter;
 use super::medium::Medium;
 use super::recovery::{Recovered, RecoveryReport, recover};
-use super::superblock::{LogPosition, Parameters, Superblock};
+use super::superblock::{LogPosition, Parameters, SPARSE_LOG, Superblock};
 use super::verification::DeferredCheck;
 use super::worker::{CheckpointThread, Done, Job};
 use crate::filter::{AnyFilter, FilterSpec, Observation, Registers, Verdict};
@@ -163,7 +163,7 @@ impl<M: Medium> Store<M> {
             let room = self.make_room(left)?;
             let to = from + left.min(room);
             self.apply(&observations[from..to], &mut verdicts[from..to]);
-            self.append(&observations[from..to])?;
+            self.append(&observations[from..to], &verdicts[from..to])?;
             from = to;
         }
         self.after_append()
@@ -208,9 +208,12 @@ impl<M: Medium> Store<M> {
 
     pub(super) fn frame_kind(&self) -> Kind {
         let needs = self.spec.descriptor().needs;
-        match needs.tick || needs.importance {
-            true => Kind::Full,
-            false => Kind::Keys,
+        if needs.tick || needs.importance {
+            Kind::Full
+        } else if self.active.features & SPARSE_LOG != 0 {
+            Kind::Sparse
+        } else {
+            Kind::Keys
         }
     }
 
@@ -227,10 +230,15 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    pub(super) fn append(&mut self, observations: &[Observation]) -> Result<(), StoreError> {
+    pub(super) fn append(
+        &mut self,
+        observations: &[Observation],
+        verdicts: &[Verdict],
+    ) -> Result<(), StoreError> {
         let payload = match self.frame_kind() {
             Kind::Full => Payload::Full(observations),
-            _ => Payload::Keys(observations),
+            Kind::Sparse => Payload::Sparse(observations, verdicts),
+            Kind::Keys | Kind::Switch => Payload::Keys(observations),
         };
         let durable = self.progress.durable();
         let appended = self.log.append(&self.progress.medium, payload, durable);

@@ -19,6 +19,7 @@ use super::recovery::filter_of;
 use super::replay::{TornTail, replay};
 use super::snapshot::{ATTEMPTS, newest_superblock_soon};
 use super::superblock::{Superblock, VERSION};
+use crate::filter::Recorded;
 use crate::fingerprint::HashScheme;
 
 /// What there is to say of a store. Counts, load and rates are those of the last
@@ -168,7 +169,7 @@ fn look(medium: &impl Medium) -> Result<Look, StoreError> {
     let slots = Mark::slots(medium, store_id)?;
     let mark = slots.into_iter().flatten().max_by_key(|mark| mark.turn);
     let mut reached = log.sequence;
-    let count = |observations: &[_]| reached += observations.len() as u64;
+    let count = |recorded: &Recorded| reached += recorded.count();
     let found = replay(
         medium,
         store_id,

@@ -2,7 +2,9 @@
 
 use super::checksum::StoreId;
 use super::error::StoreError;
-use super::frame::{self, FRAME_HEADER_BYTES, Kind, MAX_PAYLOAD_BYTES, Payload, Place};
+use super::frame::{
+    self, FRAME_HEADER_BYTES, Kind, MAX_PAYLOAD_BYTES, Payload, Place, SWITCH_BYTES,
+};
 use super::layout::{LOG_START, Layout};
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
@@ -52,11 +54,11 @@ impl LogWriter {
 
     /// How many observations the next frame can hold. Room for a switch is kept.
     pub fn room(&self, kind: Kind) -> usize {
-        let reserved = (2 * FRAME_HEADER_BYTES + Kind::Switch.item_bytes()) as u64;
+        let reserved = (2 * FRAME_HEADER_BYTES + SWITCH_BYTES) as u64;
         let left = self
             .log_bytes
             .saturating_sub(self.position.offset + reserved);
-        left.min(MAX_PAYLOAD_BYTES as u64) as usize / kind.item_bytes()
+        kind.fits(left.min(MAX_PAYLOAD_BYTES as u64) as usize)
     }
 
     /// Adds a frame of observations, which must fit into the [`room`](LogWriter::room).

@@ -18,7 +18,7 @@ impl<M: Medium> Store<M> {
     pub fn observe_pending<'a>(
         &'a mut self,
         observations: &'a [Observation],
-        verdicts: &mut [Verdict],
+        verdicts: &'a mut [Verdict],
     ) -> Result<Pending<'a, M>, StoreError> {
         assert_eq!(observations.len(), verdicts.len());
         assert!(observations.len() <= self.batch_limit());
@@ -27,6 +27,7 @@ impl<M: Medium> Store<M> {
         Ok(Pending {
             store: self,
             observations,
+            verdicts,
             settled: false,
         })
     }
@@ -55,14 +56,20 @@ impl<M: Medium> Store<M> {
 pub struct Pending<'a, M: Medium> {
     store: &'a mut Store<M>,
     observations: &'a [Observation],
+    verdicts: &'a [Verdict],
     settled: bool,
 }
 
 impl<M: Medium> Pending<'_, M> {
+    /// What was decided.
+    pub fn verdicts(&self) -> &[Verdict] {
+        self.verdicts
+    }
+
     /// Records the observations.
     pub fn commit(mut self) -> Result<(), StoreError> {
         self.settled = true;
-        self.store.append(self.observations)?;
+        self.store.append(self.observations, self.verdicts)?;
         self.store.after_append()
     }
 }

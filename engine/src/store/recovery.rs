@@ -9,7 +9,7 @@ use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
 use super::replay::{Replayed, TornTail, replay};
 use super::superblock::{LogPosition, Superblock};
-use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
+use crate::filter::{AnyFilter, FilterSpec, Registers};
 
 /// What opening a store found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,6 @@ pub fn recover_from(
     let mark = Mark::read(medium, &active.store_id)?;
     let mut live = image::load(medium, &active, backing, verify)?;
     let mut registers = active.registers.clone();
-    let mut verdicts = Vec::new();
     let Some(region) = live.unfrozen() else {
         return Err(StoreError::Parameters(
             "a region just loaded is not frozen".to_owned(),
@@ -126,10 +125,7 @@ pub fn recover_from(
         &active.layout,
         active.log,
         &mark,
-        |observations| {
-            verdicts.resize(observations.len(), Verdict::New);
-            filter.observe_batch(region, &mut registers, observations, &mut verdicts);
-        },
+        |recorded| filter.observe_recorded(region, &mut registers, recorded),
     )?;
     let report = RecoveryReport {
         generation: active.generation,

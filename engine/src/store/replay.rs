@@ -12,7 +12,7 @@ use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
 use super::superblock::LogPosition;
-use crate::filter::Observation;
+use crate::filter::Recorded;
 
 /// How far behind a bad frame evidence is looked for. Frames written within one sync of
 /// each other lie closer; what lies farther is vouched for by the mark.
@@ -43,14 +43,14 @@ pub struct TornTail {
     pub offset: u64,
 }
 
-/// Hands every observation from `start` on to `apply`, in order.
+/// Hands what every frame from `start` on holds to `apply`, in order.
 pub fn replay(
     medium: &impl Medium,
     store_id: &StoreId,
     layout: &Layout,
     start: LogPosition,
     mark: &Mark,
-    mut apply: impl FnMut(&[Observation]),
+    mut apply: impl FnMut(&Recorded),
 ) -> Result<Replayed, StoreError> {
     let mut replayed = Replayed {
         end: start,
@@ -66,7 +66,7 @@ pub fn replay(
     };
     reader.check_header(&start)?;
     let mut window = Window::default();
-    let mut observations = Vec::new();
+    let mut recorded = Recorded::default();
     loop {
         let at = replayed.end;
         let file = StoreFile::log(at.epoch);
@@ -76,10 +76,9 @@ pub fn replay(
             return Ok(replayed);
         };
         replayed.incarnation = replayed.incarnation.max(header.incarnation);
-        observations.clear();
-        frame::decode_payload(header.kind, payload, &mut observations);
-        apply(&observations);
-        replayed.observations += observations.len() as u64;
+        frame::decode_payload(&header, payload, &mut recorded);
+        apply(&recorded);
+        replayed.observations += header.observations as u64;
         let after = at.offset + header.frame_bytes() as u64;
         if header.sequence_after() > mark.sequence || header.kind == Kind::Switch {
             add_range(&mut replayed.doubtful, file, at.offset..after);

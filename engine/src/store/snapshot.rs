@@ -14,7 +14,7 @@ use super::medium::Medium;
 use super::recovery::{filter_of, newest_superblock};
 use super::replay::{Replayed, replay};
 use super::superblock::Superblock;
-use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict, state_digest};
+use crate::filter::{AnyFilter, FilterSpec, Registers, state_digest};
 
 /// How often a writer may overtake a reader before the reader gives up.
 pub const ATTEMPTS: u32 = 8;
@@ -102,10 +102,8 @@ impl Snapshot {
             log,
             ..
         } = &self.superblock;
-        let mut verdicts = Vec::new();
-        replay(medium, store_id, layout, *log, mark, |observations| {
-            verdicts.resize(observations.len(), Verdict::New);
-            filter.observe_batch(region, registers, observations, &mut verdicts);
+        replay(medium, store_id, layout, *log, mark, |recorded| {
+            filter.observe_recorded(region, registers, recorded);
         })
     }
 

@@ -15,8 +15,11 @@ use crate::fingerprint::HashScheme;
 pub const MAGIC: &[u8; 8] = b"dedupsto";
 /// The format this program writes, and the newest it reads.
 pub const VERSION: u32 = 1;
-/// Features that a reader must know; none yet.
-pub const KNOWN_FEATURES: u32 = 0;
+/// A feature that a reader must know: the log may have frames that leave out observations
+/// without trace.
+pub const SPARSE_LOG: u32 = 1;
+/// All such features.
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG;
 
 /// Byte offsets of the fields. The format document lists the same, and a test compares.
 pub mod offset {
@@ -108,6 +111,8 @@ impl Parameters {
 /// The head of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superblock {
+    /// Features that a reader must know.
+    pub features: u32,
     /// The store's identity.
     pub store_id: StoreId,
     /// Which image this is; they alternate.
@@ -152,6 +157,7 @@ impl Superblock {
         bytes[offset::MAGIC..offset::MAGIC + 8].copy_from_slice(MAGIC);
         write_u32(&mut bytes, offset::VERSION, VERSION);
         write_u32(&mut bytes, offset::COMPATIBLE, 0);
+        write_u32(&mut bytes, offset::INCOMPATIBLE, self.features);
         write_u32(&mut bytes, offset::HASH_SCHEME, HashScheme::default().id());
         bytes[offset::STORE_ID..offset::STORE_ID + 16].copy_from_slice(&self.store_id);
         write_u64(&mut bytes, offset::GENERATION, self.generation);
@@ -241,7 +247,8 @@ impl Superblock {
         if version == 0 {
             return wrong(offset::VERSION, "a version from 1", version.to_string());
         }
-        let unknown = read_u32(bytes, offset::INCOMPATIBLE) & !KNOWN_FEATURES;
+        let features = read_u32(bytes, offset::INCOMPATIBLE);
+        let unknown = features & !KNOWN_FEATURES;
         if unknown != 0 {
             return Err(StoreError::UnknownFeatures {
                 file,
@@ -300,6 +307,7 @@ impl Superblock {
         let mut registers = [0; Registers::BYTES];
         registers.copy_from_slice(&bytes[offset::REGISTERS..offset::REGISTERS + Registers::BYTES]);
         Ok(Superblock {
+            features,
             store_id,
             generation,
             log: LogPosition {
