@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use dedupstore::filter::{FilterSpec, Kind, MAX_MEMORY_BITS, MIN_MEMORY_BITS};
+use dedupstore::filter::{FilterSpec, Kind, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Recorded};
 use dedupstore::lab::golden_states;
 use dedupstore::{
     AnyFilter, BuildError, Fingerprint, KeyHasher, Observation, Region, Registers, SeenSet,
@@ -170,6 +170,29 @@ proptest! {
             let foretold = bench.contains(observation.fingerprint);
             prop_assert_eq!(bench.observe(observation), foretold);
         }
+    }
+
+    /// A log may leave out the observations that left no trace.
+    #[test]
+    fn what_a_log_keeps_is_enough(
+        spec in any_spec(), memory_bits in any_memory_bits(), stream in any_stream(0..600),
+    ) {
+        let Ok(fresh) = Bench::new(&spec, memory_bits) else { return Ok(()) };
+        let (mut lived, mut replayed) = (fresh.clone(), fresh);
+        let mut recorded = Recorded::default();
+        for &observation in &stream {
+            let verdict = lived.observe(observation);
+            if verdict == Verdict::Seen && lived.filter.seen_leaves_no_trace() {
+                recorded.trailing += 1;
+            } else {
+                recorded.gaps.push(std::mem::take(&mut recorded.trailing));
+                recorded.observations.push(observation);
+            }
+        }
+        prop_assert_eq!(recorded.count(), stream.len() as u64);
+        let Bench { filter, region, registers } = &mut replayed;
+        filter.observe_recorded(&mut region[..], registers, &recorded);
+        prop_assert_eq!(replayed.digest(), lived.digest());
     }
 
     #[test]

@@ -6,13 +6,25 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use dedupstore::store::{CreateOptions, Directory, Durability, OpenOptions, Store};
-use dedupstore::{Fingerprint, Observation, Verdict};
+use dedupstore::{FilterSpec, Fingerprint, Observation, Verdict};
 use tempfile::TempDir;
 
 /// Keys observed in one call.
 pub const BATCH: usize = 4096;
 /// How often things become durable.
 pub const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The filters named on the command line; those that a section measures if there are none.
+pub fn filters(measured: &[&'static str]) -> Vec<String> {
+    let named: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| argument.parse::<FilterSpec>().is_ok())
+        .collect();
+    match named.is_empty() {
+        true => measured.iter().map(|&filter| filter.to_owned()).collect(),
+        false => named,
+    }
+}
 
 /// A directory on the disk that cargo builds on.
 pub fn place() -> TempDir {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use dedupstore::store::Store;
 
 use super::measure::{
-    Keys, feed, median, millions, opening, place, process_time, store_options, verdict,
+    Keys, feed, filters, median, millions, opening, place, process_time, store_options, verdict,
 };
 
 const ROUNDS: usize = 3;
@@ -18,8 +18,8 @@ pub fn run(size_mib: u64) {
         "{:<12} {:>12} {:>12} {:>12} {:>12} {:>12}   target {TARGET} M/s replayed",
         "", "million", "clean s", "replaying s", "M/s", "M/s of cpu",
     );
-    for filter in FILTERS {
-        recover(filter, size_mib);
+    for filter in filters(&FILTERS) {
+        recover(&filter, size_mib);
     }
 }
 

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use dedupstore::store::Store;
-use dedupstore::{SeenSet, Verdict};
+use dedupstore::{AnyFilter, SeenSet, Verdict};
 
 use super::measure::{
-    BATCH, Keys, feed, median, millions, opening, place, process_time, store_options, verdict,
-    wait_for_checkpoint,
+    BATCH, Keys, feed, filters, median, millions, opening, place, process_time, store_options,
+    verdict, wait_for_checkpoint,
 };
 
 const ROUNDS: usize = 3;
@@ -25,8 +25,8 @@ pub fn run(size_mib: u64) {
         "", "memory", "store", "ratio", "memory, cpu", "store, cpu", "ratio",
     );
     let making = Keys::processor_cost();
-    for filter in FILTERS {
-        compare(filter, size_mib, making);
+    for filter in filters(&FILTERS) {
+        compare(&filter, size_mib, making);
     }
 }
 
@@ -34,8 +34,14 @@ fn compare(filter: &str, size_mib: u64, making: Duration) {
     let directory = place();
     let options = store_options(filter, size_mib);
     let log_bytes = options.layout().expect("sizes").log_bytes;
-    // A checkpoint begins when three quarters of the log are used, at 8 bytes a key.
-    let count = CHECKPOINTS_A_ROUND * (log_bytes / 4 * 3 / 8);
+    let filter_of = AnyFilter::build(&options.filter, options.memory_bits).expect("a filter");
+    // A checkpoint begins when three quarters of the log are used, at 8 bytes a key, or for
+    // three keys in ten and a bit for each.
+    let bits_a_key = match filter_of.seen_leaves_no_trace() {
+        true => 64 * 3 / 10 + 1,
+        false => 64,
+    };
+    let count = CHECKPOINTS_A_ROUND * (log_bytes / 4 * 3 * 8 / bits_a_key);
     let path = directory.path().join("sustained.dds");
     let mut store = Store::create(path, &options, opening()).expect("made");
     let mut set = SeenSet::in_memory(&options.filter, options.memory_bits, 1).expect("memory");
