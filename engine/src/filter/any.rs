@@ -4,8 +4,9 @@
 //! concrete region, so choosing a filter at run time costs nothing an observation.
 
 use super::{
-    Bloom, BuildError, Descriptor, Filter, FilterSpec, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
-    Observation, Recorded, Registers, Rlbsbf, Stable, Verdict,
+    Bloom, Bsbf, Bsbfsd, Buffer, BuildError, Descriptor, Dsqf, Filter, FilterSpec, FpBuffer,
+    MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Recorded, Registers, Rlbsbf, Rsbf, Sqf, Stable,
+    Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -43,7 +44,9 @@ macro_rules! filters {
     };
 }
 
-filters!(Bloom, Stable, Rlbsbf);
+filters!(
+    Bloom, Stable, Rlbsbf, Bsbf, Bsbfsd, Rsbf, Sqf, Dsqf, Buffer, FpBuffer
+);
 
 impl AnyFilter {
     /// The filter of a spec in a memory of `memory_bits`.
@@ -125,6 +128,16 @@ impl AnyFilter {
     /// Whether a Seen verdict changes nothing but the counts and the generator.
     pub fn seen_leaves_no_trace(&self) -> bool {
         dispatch!(self, f => f.seen_leaves_no_trace())
+    }
+
+    /// Whether the verdict on a key also depends on the observation's draws.
+    pub fn verdict_is_drawn(&self) -> bool {
+        dispatch!(self, f => f.verdict_is_drawn())
+    }
+
+    /// Whether it works only on keys that are the numbers 0, 1, 2 and so on.
+    pub fn takes_numbers(&self) -> bool {
+        dispatch!(self, f => f.takes_numbers())
     }
 
     /// Observes what a log holds: the state is the one that observing everything gave.
