@@ -5,6 +5,7 @@
 
 mod crawl;
 mod golden;
+mod renaming;
 mod scoreboard;
 mod simulation;
 mod stream;

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::renaming::Renaming;
 use super::scoreboard::{Scoreboard, share};
+use super::stream::Stream;
 use super::truth::Truth;
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
@@ -55,6 +57,9 @@ pub struct Simulation {
     truth: Truth,
     contestants: Vec<Contestant>,
     observations: Vec<Observation>,
+    /// The same with each key's number, renamed, in the place of its fingerprint; only
+    /// where keys are numbers.
+    numbers: Option<(Renaming, Vec<Observation>)>,
     first: Vec<bool>,
     verdicts: Vec<Verdict>,
     count: u64,
@@ -68,16 +73,31 @@ impl Simulation {
             truth,
             contestants: Vec::new(),
             observations: Vec::with_capacity(BATCH),
+            numbers: None,
             first: Vec::with_capacity(BATCH),
             verdicts: vec![Verdict::New; BATCH],
             count: 0,
         }
     }
 
+    /// A race over a stream whose keys have numbers. Filters that take a key's number for
+    /// its fingerprint may enter it.
+    pub fn over(stream: &Stream, seed: u64) -> Self {
+        let renaming = Renaming::new(stream.universe(), seed);
+        Simulation {
+            numbers: Some((renaming, Vec::with_capacity(BATCH))),
+            ..Simulation::new(seed, stream.truth())
+        }
+    }
+
     /// Enters a filter.
     pub fn enter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
+        let seed = self.hasher.seed();
         self.contestants.push(Contestant {
-            set: SeenSet::in_memory(spec, memory_bits, self.hasher.seed())?,
+            set: match self.numbers {
+                Some(_) => SeenSet::of_numbers(spec, memory_bits, seed)?,
+                None => SeenSet::in_memory(spec, memory_bits, seed)?,
+            },
             memory_bits,
             board: Scoreboard::default(),
             nanoseconds: 0,
@@ -101,6 +121,9 @@ impl Simulation {
     #[inline]
     fn push(&mut self, fingerprint: Fingerprint, identity: u64, clock: &impl Clock) {
         self.observations.push(fingerprint.into());
+        if let Some((renaming, numbers)) = &mut self.numbers {
+            numbers.push(Fingerprint(renaming.name(identity)).into());
+        }
         self.first.push(self.truth.is_first(identity));
         if self.observations.len() == BATCH {
             self.flush(clock);
@@ -110,15 +133,19 @@ impl Simulation {
     /// Runs the filters over the keys pushed since the last time.
     pub fn flush(&mut self, clock: &impl Clock) {
         for contestant in &mut self.contestants {
+            let observations = match &self.numbers {
+                Some((_, numbers)) if contestant.set.filter().takes_numbers() => numbers,
+                _ => &self.observations,
+            };
             let mut from = 0;
-            while from < self.observations.len() {
-                let left = (self.observations.len() - from) as u64;
+            while from < observations.len() {
+                let left = (observations.len() - from) as u64;
                 let to = from + left.min(contestant.board.until_next_point()) as usize;
                 let verdicts = &mut self.verdicts[from..to];
                 let started = clock.now_ns();
                 contestant
                     .set
-                    .observe_batch(&self.observations[from..to], verdicts);
+                    .observe_batch(&observations[from..to], verdicts);
                 contestant.nanoseconds += clock.now_ns().saturating_sub(started);
                 let occupied = contestant.set.registers().occupied();
                 contestant
@@ -129,6 +156,9 @@ impl Simulation {
         }
         self.count += self.observations.len() as u64;
         self.observations.clear();
+        if let Some((_, numbers)) = &mut self.numbers {
+            numbers.clear();
+        }
         self.first.clear();
     }
 
@@ -226,6 +256,7 @@ impl RunSummary {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stream::StreamSpec;
     use super::*;
 
     fn run(keys: &[&str], flush_after: usize) -> Vec<RunSummary> {
@@ -242,6 +273,24 @@ mod tests {
         }
         simulation.flush(&NoClock);
         simulation.summaries("test")
+    }
+
+    #[test]
+    fn a_filter_of_numbers_enters_only_where_keys_are_numbers() {
+        let spec = "sqf:fingerprint=identity".parse().expect("a filter");
+        let refused = Simulation::new(1, Truth::for_fingerprints()).enter(&spec, 1000);
+        assert!(matches!(refused, Err(CreateError::NumbersOnly { .. })));
+        let stream: StreamSpec = "shuffle:15".parse().expect("a stream");
+        let mut keys = stream.open(2000, 1);
+        let mut race = Simulation::over(&keys, 1);
+        race.enter(&spec, 12 * 75)
+            .expect("a row for every four keys");
+        while let Some((key, number)) = keys.next_key() {
+            race.push_numbered(key, number, &NoClock);
+        }
+        race.flush(&NoClock);
+        let board = race.contestants()[0].board();
+        assert_eq!((board.fpr(), board.fnr()), (Some(0.0), Some(0.0)));
     }
 
     #[test]

@@ -286,15 +286,19 @@ impl Stream {
         Some((self.digits.format(number).as_bytes(), number))
     }
 
-    /// What is needed to know this stream's first occurrences.
-    pub fn truth(&self) -> Truth {
-        let universe = match &self.source {
+    /// All keys' numbers are below this.
+    pub fn universe(&self) -> u64 {
+        match &self.source {
             Source::Shuffle { distinct, .. } => *distinct,
             Source::Uniform { universe } => *universe,
             Source::Zipf(zipf) => zipf.universe(),
             Source::Crawl(crawl) => crawl.pages(),
-        };
-        Truth::for_numbers(universe, self.count)
+        }
+    }
+
+    /// What is needed to know this stream's first occurrences.
+    pub fn truth(&self) -> Truth {
+        Truth::for_numbers(self.universe(), self.count)
     }
 }
 

@@ -1,9 +1,5 @@
-<<<<<<< HEAD:engine/benches/store/main.rs
-//! What durability costs: `cargo bench -p dedupstore --bench store [-- SIZE_MIB [SECTION …] [FILTER …]]`.
-=======
 //! What durability costs:
-//! `cargo bench -p dedupstore-benches --bench store [-- SIZE_MIB [SECTION …]]`.
->>>>>>> work-ours:tests/benches/store/main.rs
+//! `cargo bench -p dedupstore-benches --bench store [-- SIZE_MIB [SECTION …] [FILTER …]]`.
 //!
 //! Five sections, each with its target beside its figures: `sustained`, `rivals`, `stall`,
 //! `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, as the
