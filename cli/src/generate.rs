@@ -9,7 +9,8 @@ use crate::quantity;
 
 /// Print the keys of a synthetic stream, one a line
 ///
-/// The same stream, count and seed give the same keys on every machine.
+/// The same stream, count and seed give the same keys on every machine. Where keys have
+/// an importance it follows after a tab.
 #[derive(Debug, Args)]
 #[command(after_help = streams_help())]
 pub struct Arguments {
@@ -39,8 +40,11 @@ pub fn streams_help() -> String {
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut output = Output::standard()?;
     let mut stream = arguments.stream.open(arguments.count, arguments.seed);
-    while let Some((key, _)) = stream.next_key() {
-        output.put(key)?;
+    while let Some(arrival) = stream.next_arrival() {
+        output.put(arrival.key)?;
+        if let Some(importance) = arrival.importance {
+            output.put(format!("\t{importance}").as_bytes())?;
+        }
         output.put(b"\n")?;
     }
     output.flush()

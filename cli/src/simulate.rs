@@ -145,8 +145,8 @@ fn filters(specs: &[String]) -> Result<Vec<FilterSpec>, Failure> {
 fn over_stream(mut race: Simulation, stream: StreamSpec, count: u64, seed: u64) -> Simulation {
     let clock = WallClock::start();
     let mut keys = stream.open(count, seed);
-    while let Some((key, number)) = keys.next_key() {
-        race.push_numbered(key, number, &clock);
+    while let Some(arrival) = keys.next_arrival() {
+        race.push_arrival(&arrival, &clock);
     }
     race.flush(&clock);
     race
@@ -200,10 +200,13 @@ fn as_csv(runs: &[RunSummary]) -> String {
         let Ok(serde_json::Value::Object(row)) = serde_json::to_value(run) else {
             continue;
         };
+        // Lists have no place in a cell.
+        let plain = || row.iter().filter(|(_, value)| !value.is_array());
         if text.is_empty() {
-            text = row.keys().cloned().collect::<Vec<_>>().join(",") + "\n";
+            let names: Vec<&str> = plain().map(|(name, _)| name.as_str()).collect();
+            text = names.join(",") + "\n";
         }
-        let cells: Vec<String> = row.values().map(csv_cell).collect();
+        let cells: Vec<String> = plain().map(|(_, value)| csv_cell(value)).collect();
         text += &(cells.join(",") + "\n");
     }
     text

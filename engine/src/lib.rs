@@ -18,7 +18,7 @@
 //!
 //! # Layers
 //!
-//! `store`, [`lab`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
+//! `store`, [`lab`] → [`theory`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
 //! up. Everything but `store`, which is not part of a WebAssembly build, is pure: no files,
 //! no clock, no threads, no global randomness. The same state and the same observations give
 //! the same bytes on every target.
@@ -34,6 +34,7 @@ pub mod rng;
 mod seen_set;
 #[cfg(not(target_family = "wasm"))]
 pub mod store;
+pub mod theory;
 
 pub use filter::registry;
 pub use filter::{

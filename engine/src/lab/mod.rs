@@ -4,16 +4,22 @@
 //! numbers on every machine, in the command line and in the browser.
 
 mod crawl;
+mod gap_meter;
 mod golden;
 mod renaming;
 mod scoreboard;
 mod simulation;
 mod stream;
+mod summary;
 mod truth;
+mod weights;
 mod zipf;
 
+pub use gap_meter::GapMeter;
 pub use golden::{GoldenState, golden_states};
 pub use scoreboard::{CurvePoint, Scoreboard};
-pub use simulation::{Clock, Contestant, NoClock, RunSummary, Simulation};
-pub use stream::{STREAM_FORMS, Stream, StreamError, StreamSpec};
+pub use simulation::{Clock, Contestant, NoClock, Simulation};
+pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};
+pub use summary::RunSummary;
 pub use truth::Truth;
+pub use weights::Weights;

@@ -125,6 +125,20 @@ impl Scoreboard {
             .collect()
     }
 
+    /// The first of the curve's points from which on the cells in use stay within one
+    /// hundredth of their number at the end. No finer than the curve; nothing before the
+    /// first observation.
+    pub fn stable_from(&self) -> Option<u64> {
+        if self.now.position == 0 {
+            return None;
+        }
+        let end = self.now.occupied;
+        let near = |point: &CurvePoint| point.occupied.abs_diff(end) <= end / 100;
+        let points = self.curve();
+        let settled = points.iter().rev().take_while(|point| near(point));
+        settled.last().map(|point| point.position)
+    }
+
     /// First occurrences reported Seen ÷ first occurrences.
     pub fn fpr(&self) -> Option<f64> {
         self.now.fpr_since(&CurvePoint::default())
@@ -167,6 +181,17 @@ mod tests {
         assert_eq!((board.fpr(), board.fnr()), (None, None));
         board.score(&[Verdict::New], &[true], 1);
         assert_eq!((board.fpr(), board.fnr()), (Some(0.0), None));
+    }
+
+    #[test]
+    fn a_load_is_stable_once_it_stays_near_its_end() {
+        let mut board = Scoreboard::default();
+        assert_eq!(board.stable_from(), None);
+        // Up, down, and up again to where it stays.
+        for occupied in [200, 1000, 500, 991, 1005, 1000] {
+            board.score(&[Verdict::New; 16], &[true; 16], occupied);
+        }
+        assert_eq!(board.stable_from(), Some(64));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Filters run side by side over one stream, against exact truth.
 
-use serde::Serialize;
-
+use super::gap_meter::GapMeter;
 use super::renaming::Renaming;
-use super::scoreboard::{Scoreboard, share};
-use super::stream::Stream;
+use super::scoreboard::Scoreboard;
+use super::stream::{Arrival, Stream};
+use super::summary::RunSummary;
 use super::truth::Truth;
+use super::weights::Weights;
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSet};
@@ -32,6 +33,7 @@ pub struct Contestant {
     set: SeenSet,
     memory_bits: u64,
     board: Scoreboard,
+    weights: Weights,
     nanoseconds: u64,
 }
 
@@ -39,6 +41,21 @@ impl Contestant {
     /// Its filter and state.
     pub fn set(&self) -> &SeenSet {
         &self.set
+    }
+
+    /// The memory it was given.
+    pub fn memory_bits(&self) -> u64 {
+        self.memory_bits
+    }
+
+    /// Its errors weighed by importance.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// Time in the filter alone; 0 if the run was not timed.
+    pub fn nanoseconds(&self) -> u64 {
+        self.nanoseconds
     }
 
     /// Its score.
@@ -62,6 +79,7 @@ pub struct Simulation {
     numbers: Option<(Renaming, Vec<Observation>)>,
     first: Vec<bool>,
     verdicts: Vec<Verdict>,
+    gaps: GapMeter,
     count: u64,
 }
 
@@ -76,6 +94,7 @@ impl Simulation {
             numbers: None,
             first: Vec::with_capacity(BATCH),
             verdicts: vec![Verdict::New; BATCH],
+            gaps: GapMeter::default(),
             count: 0,
         }
     }
@@ -90,6 +109,11 @@ impl Simulation {
         }
     }
 
+    /// The same race with gaps measured in more memory or less.
+    pub fn measuring_gaps_with(self, gaps: GapMeter) -> Self {
+        Simulation { gaps, ..self }
+    }
+
     /// Enters a filter.
     pub fn enter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
         let seed = self.hasher.seed();
@@ -100,6 +124,7 @@ impl Simulation {
             },
             memory_bits,
             board: Scoreboard::default(),
+            weights: Weights::default(),
             nanoseconds: 0,
         });
         Ok(())
@@ -109,22 +134,37 @@ impl Simulation {
     #[inline]
     pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
         let fingerprint = self.hasher.fingerprint(key);
-        self.push(fingerprint, fingerprint.0, clock);
+        self.push(fingerprint.into(), fingerprint.0, clock);
     }
 
     /// The next key of the stream, where equal keys are known by a number.
     #[inline]
     pub fn push_numbered(&mut self, key: &[u8], number: u64, clock: &impl Clock) {
-        self.push(self.hasher.fingerprint(key), number, clock);
+        self.push(self.hasher.fingerprint(key).into(), number, clock);
+    }
+
+    /// The next key of a synthetic stream.
+    #[inline]
+    pub fn push_arrival(&mut self, arrival: &Arrival<'_>, clock: &impl Clock) {
+        let observation = Observation {
+            importance: arrival.importance.unwrap_or(0),
+            ..self.hasher.fingerprint(arrival.key).into()
+        };
+        self.push(observation, arrival.number, clock);
     }
 
     #[inline]
-    fn push(&mut self, fingerprint: Fingerprint, identity: u64, clock: &impl Clock) {
-        self.observations.push(fingerprint.into());
+    fn push(&mut self, observation: Observation, identity: u64, clock: &impl Clock) {
+        self.observations.push(observation);
         if let Some((renaming, numbers)) = &mut self.numbers {
-            numbers.push(Fingerprint(renaming.name(identity)).into());
+            let fingerprint = Fingerprint(renaming.name(identity));
+            numbers.push(Observation {
+                fingerprint,
+                ..observation
+            });
         }
         self.first.push(self.truth.is_first(identity));
+        self.gaps.record(identity);
         if self.observations.len() == BATCH {
             self.flush(clock);
         }
@@ -148,9 +188,10 @@ impl Simulation {
                     .observe_batch(&observations[from..to], verdicts);
                 contestant.nanoseconds += clock.now_ns().saturating_sub(started);
                 let occupied = contestant.set.registers().occupied();
-                contestant
-                    .board
-                    .score(verdicts, &self.first[from..to], occupied);
+                let first = &self.first[from..to];
+                contestant.board.score(verdicts, first, occupied);
+                let observations = &self.observations[from..to];
+                contestant.weights.score(verdicts, first, observations);
                 from = to;
             }
         }
@@ -167,6 +208,11 @@ impl Simulation {
         self.count
     }
 
+    /// How far back the repeats lie of the keys pushed so far.
+    pub fn gaps(&self) -> &GapMeter {
+        &self.gaps
+    }
+
     /// The filters, in the order they were entered.
     pub fn contestants(&self) -> &[Contestant] {
         &self.contestants
@@ -176,81 +222,8 @@ impl Simulation {
     pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
         self.contestants
             .iter()
-            .map(|contestant| RunSummary::of(contestant, stream))
+            .map(|contestant| RunSummary::of(contestant, stream, &self.gaps))
             .collect()
-    }
-}
-
-/// The result of one filter on one stream. These names are the keys of the JSON form.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunSummary {
-    /// The version of this list of keys.
-    pub schema: u32,
-    /// The filter, in its text form.
-    pub filter: String,
-    /// The memory it was given.
-    pub memory_bits: u64,
-    /// The stream's text form, or the name of a log.
-    pub stream: String,
-    /// Observations.
-    pub count: u64,
-    /// First occurrences.
-    pub distinct: u64,
-    /// The others.
-    pub repeats: u64,
-    /// First occurrences reported Seen.
-    pub fp: u64,
-    /// Repeats reported New.
-    #[serde(rename = "fn")]
-    pub false_negatives: u64,
-    /// `fp` ÷ `distinct`.
-    pub fpr: Option<f64>,
-    /// `fn` ÷ `repeats`.
-    pub fnr: Option<f64>,
-    /// `fp` ÷ `count`.
-    pub fpr_n: Option<f64>,
-    /// `fn` ÷ `count`.
-    pub fnr_n: Option<f64>,
-    /// The share of cells in use at the end.
-    pub load: f64,
-    /// What theory says of `fpr`, where it says anything.
-    pub predicted_fpr: Option<f64>,
-    /// What theory says of `fnr`, where it says anything.
-    pub predicted_fnr: Option<f64>,
-    /// `fpr` weighted by importance, where the stream has any.
-    pub wfp: Option<f64>,
-    /// `fnr` weighted by importance, where the stream has any.
-    pub wfn: Option<f64>,
-    /// Time in the filter alone, if the run was timed.
-    pub ns_per_observation: Option<f64>,
-}
-
-impl RunSummary {
-    fn of(contestant: &Contestant, stream: &str) -> Self {
-        let board = &contestant.board;
-        let end = board.now();
-        RunSummary {
-            schema: 1,
-            filter: contestant.set.spec().to_string(),
-            memory_bits: contestant.memory_bits,
-            stream: stream.to_owned(),
-            count: end.position,
-            distinct: end.distinct,
-            repeats: end.repeats(),
-            fp: end.false_positives,
-            false_negatives: end.false_negatives,
-            fpr: board.fpr(),
-            fnr: board.fnr(),
-            fpr_n: share(end.false_positives, end.position),
-            fnr_n: share(end.false_negatives, end.position),
-            load: contestant.set.load(),
-            predicted_fpr: None,
-            predicted_fnr: None,
-            wfp: None,
-            wfn: None,
-            ns_per_observation: share(contestant.nanoseconds, end.position)
-                .filter(|_| contestant.nanoseconds > 0),
-        }
     }
 }
 

@@ -1,0 +1,317 @@
+//! Streams of keys, made from a text form, a count and a seed.
+//!
+//! Each family has a file; `form.rs` has their text forms. All arithmetic is that of
+//! IEEE 754's basic operations and of libm, so that a seed names the same stream on
+//! every target.
+
+mod arrivals;
+mod drift;
+mod form;
+mod importance;
+mod shuffle;
+
+use std::fmt;
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+pub use form::{STREAM_FORMS, StreamError};
+pub use importance::ImportanceLaw;
+
+use self::arrivals::{Arrivals, Bursts};
+use self::drift::Drift;
+use self::importance::Importance;
+use self::shuffle::{Shuffle, uniform_universe};
+use super::crawl::Crawl;
+use super::truth::Truth;
+use super::zipf::Zipf;
+use crate::fingerprint::reduce;
+
+/// A stream, before it is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum StreamSpec {
+    /// `shuffle:X`
+    Shuffle {
+        /// First occurrences in a hundred.
+        distinct_percent: f64,
+    },
+    /// `uniform:X`
+    Uniform {
+        /// First occurrences in a hundred, expected.
+        distinct_percent: f64,
+    },
+    /// `zipf:A:U`
+    Zipf {
+        /// How much more popular the popular ones are.
+        exponent: f64,
+        /// How many keys there are.
+        universe: u64,
+    },
+    /// `drift:X:W`
+    Drift {
+        /// First occurrences in a hundred.
+        distinct_percent: f64,
+        /// How many of the newest keys are repeated.
+        window: u64,
+    },
+    /// `poisson:R:U`
+    Poisson {
+        /// The share of places that are arrivals of frequent keys.
+        rate: f64,
+        /// The mean number of a frequent key.
+        mean: u64,
+    },
+    /// `bmodel:B:L:V:U`
+    Bmodel {
+        /// The share of a span's arrivals that lie in one of its halves.
+        bias: f64,
+        /// How often spans are halved.
+        levels: u32,
+        /// The share of places that are arrivals of frequent keys.
+        volume: f64,
+        /// The mean number of a frequent key.
+        mean: u64,
+    },
+    /// `importance-linear:X`, `importance-exponential:X`
+    Importance {
+        /// How importance is spread over keys.
+        law: ImportanceLaw,
+        /// First occurrences in a hundred.
+        distinct_percent: f64,
+    },
+    /// `crawl:S:P`
+    Crawl {
+        /// Sites.
+        sites: u64,
+        /// Pages a site, on average.
+        pages: u64,
+    },
+}
+
+impl StreamSpec {
+    /// The stream's first `count` keys under a seed.
+    pub fn open(&self, count: u64, seed: u64) -> Stream {
+        let mut importance = None;
+        let source = match *self {
+            StreamSpec::Shuffle { distinct_percent } => {
+                Source::Shuffle(Shuffle::new(count, distinct_percent))
+            }
+            StreamSpec::Uniform { distinct_percent } => Source::Uniform {
+                universe: uniform_universe(count, distinct_percent / 100.0),
+            },
+            StreamSpec::Zipf { exponent, universe } => Source::Zipf(Zipf::new(exponent, universe)),
+            StreamSpec::Drift {
+                distinct_percent,
+                window,
+            } => Source::Drift(Drift::new(count, distinct_percent, window)),
+            StreamSpec::Poisson { rate, mean } => Source::Arrivals(Arrivals::poisson(rate, mean)),
+            StreamSpec::Bmodel {
+                bias,
+                levels,
+                volume,
+                mean,
+            } => {
+                let bursts = Bursts::new(count, bias, levels, volume, seed);
+                Source::Arrivals(Arrivals::bursts(bursts, mean))
+            }
+            StreamSpec::Importance {
+                law,
+                distinct_percent,
+            } => {
+                importance = Some(Importance::new(law, seed));
+                Source::Shuffle(Shuffle::new(count, distinct_percent))
+            }
+            StreamSpec::Crawl { sites, pages } => {
+                Source::Crawl(Box::new(Crawl::new(sites, pages, seed)))
+            }
+        };
+        Stream {
+            source,
+            importance,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            count,
+            left: count,
+            digits: itoa::Buffer::new(),
+        }
+    }
+}
+
+/// A stream of keys under way.
+pub struct Stream {
+    source: Source,
+    importance: Option<Importance>,
+    rng: Xoshiro256PlusPlus,
+    count: u64,
+    left: u64,
+    digits: itoa::Buffer,
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("source", &self.source)
+            .field("left", &self.left)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+enum Source {
+    Shuffle(Shuffle),
+    Uniform { universe: u64 },
+    Zipf(Zipf),
+    Drift(Drift),
+    Arrivals(Arrivals),
+    Crawl(Box<Crawl>),
+}
+
+/// A key of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival<'a> {
+    /// The key as it is printed.
+    pub key: &'a [u8],
+    /// The number that tells it from all others.
+    pub number: u64,
+    /// How much an error about it would matter, where the stream says.
+    pub importance: Option<u16>,
+}
+
+impl Stream {
+    /// The next key as it is printed, and the number that tells it from all others.
+    #[inline]
+    pub fn next_key(&mut self) -> Option<(&[u8], u64)> {
+        self.next_arrival().map(|it| (it.key, it.number))
+    }
+
+    /// The next key, with all that the stream knows of it.
+    #[inline]
+    pub fn next_arrival(&mut self) -> Option<Arrival<'_>> {
+        if self.left == 0 {
+            return None;
+        }
+        let left = self.left;
+        self.left -= 1;
+        let rng = &mut self.rng;
+        let number = match &mut self.source {
+            Source::Shuffle(shuffle) => shuffle.next(left, rng),
+            Source::Uniform { universe } => reduce(rng.next_u64(), *universe),
+            Source::Zipf(zipf) => zipf.sample(rng) - 1,
+            Source::Drift(drift) => drift.next(left, rng),
+            Source::Arrivals(arrivals) => arrivals.next(rng),
+            Source::Crawl(crawl) => {
+                let (key, number) = crawl.next_link(rng);
+                return Some(Arrival {
+                    key,
+                    number,
+                    importance: None,
+                });
+            }
+        };
+        Some(Arrival {
+            key: self.digits.format(number).as_bytes(),
+            number,
+            importance: self.importance.map(|importance| importance.of(number)),
+        })
+    }
+
+    /// All keys' numbers are below this.
+    pub fn universe(&self) -> u64 {
+        match &self.source {
+            Source::Shuffle(shuffle) => shuffle.distinct(),
+            Source::Uniform { universe } => *universe,
+            Source::Zipf(zipf) => zipf.universe(),
+            Source::Drift(drift) => drift.distinct(),
+            Source::Arrivals(arrivals) => arrivals.universe(self.count),
+            Source::Crawl(crawl) => crawl.pages(),
+        }
+    }
+
+    /// What is needed to know this stream's first occurrences.
+    pub fn truth(&self) -> Truth {
+        Truth::for_numbers(self.universe(), self.count)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub fn numbers(text: &str, count: u64, seed: u64) -> Vec<u64> {
+        let mut stream = text.parse::<StreamSpec>().expect(text).open(count, seed);
+        let mut numbers = Vec::new();
+        while let Some((_, number)) = stream.next_key() {
+            numbers.push(number);
+        }
+        numbers
+    }
+
+    pub fn distinct(numbers: &[u64]) -> u64 {
+        let mut sorted = numbers.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        sorted.len() as u64
+    }
+
+    #[test]
+    fn keys_are_the_numbers_in_decimal() {
+        let mut stream = "shuffle:60"
+            .parse::<StreamSpec>()
+            .expect("a stream")
+            .open(50, 1);
+        while let Some((key, number)) = stream.next_key() {
+            assert_eq!(key, number.to_string().as_bytes());
+        }
+    }
+
+    /// No key of a stream is beyond what its truth has room for.
+    #[test]
+    fn truth_has_room_for_every_key() {
+        for text in [
+            "shuffle:60",
+            "uniform:60",
+            "zipf:1.1:100",
+            "drift:20:10",
+            "poisson:0.5:20",
+            "bmodel:0.7:3:0.3:20",
+            "importance-linear:40",
+            "crawl:3:20",
+        ] {
+            let stream = text.parse::<StreamSpec>().expect(text);
+            let mut keys = stream.open(5000, 4);
+            let mut truth = keys.truth();
+            let mut plain = std::collections::BTreeSet::new();
+            while let Some((key, number)) = keys.next_key() {
+                assert_eq!(truth.is_first(number), plain.insert(key.to_vec()), "{text}");
+            }
+        }
+    }
+
+    /// Golden: a stream named in a document must stay what it was.
+    #[test]
+    fn streams_are_fixed_by_their_seed() {
+        for (text, golden) in [
+            (
+                "shuffle:60",
+                [591, 592, 521, 593, 594, 595, 596, 597, 598, 599],
+            ),
+            (
+                "uniform:60",
+                [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
+            ),
+            ("zipf:1.1:1000", [10, 2, 0, 163, 963, 0, 0, 0, 315, 6]),
+            ("crawl:3:20", [46, 47, 47, 49, 45, 48, 47, 46, 0, 1]),
+            (
+                "drift:30:50",
+                [297, 298, 277, 254, 291, 264, 285, 297, 299, 254],
+            ),
+            ("poisson:0.7:10", [685, 686, 687, 3, 15, 2, 7, 7, 12, 4]),
+            (
+                "bmodel:0.7:3:0.3:10",
+                [1067, 1068, 1069, 4, 7, 0, 43, 6, 1, 1070],
+            ),
+        ] {
+            assert_eq!(numbers(text, 1000, 1)[990..], golden, "{text}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What the formulas say.
+
+mod gaps;
+
+pub use gaps::{GapBucket, GapHistogram};
