@@ -5,7 +5,7 @@
 
 use super::{
     Bloom, BuildError, Descriptor, Filter, FilterSpec, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
-    Observation, Recorded, Registers, Rlbsbf, Stable, Verdict,
+    Observation, Place, Recorded, Registers, Rlbsbf, Stable, Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -139,6 +139,23 @@ impl AnyFilter {
     ) {
         assert_eq!(recorded.observations.len(), recorded.gaps.len());
         dispatch!(self, f => rerun(f, region, registers, recorded));
+    }
+
+    /// The cells that decide about a key; see [`Filter::places`].
+    pub fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        dispatch!(self, f => f.places(fingerprint))
+    }
+
+    /// Makes the state that of a filter which has met what either of two has; see
+    /// [`Filter::unite`].
+    pub fn unite(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        dispatch!(self, f => f.unite(region, registers, other, other_registers))
     }
 
     /// Whether a key was met before, without remembering that it was asked for.

@@ -11,6 +11,7 @@ mod any;
 mod bloom;
 mod descriptor;
 mod parts;
+mod place;
 mod registers;
 mod rlbsbf;
 mod spec;
@@ -19,6 +20,7 @@ mod stable;
 pub use any::{AnyFilter, registry};
 pub use bloom::Bloom;
 pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+pub use place::Place;
 pub use registers::{Registers, state_digest};
 pub use rlbsbf::Rlbsbf;
 pub use spec::{FilterSpec, SpecError, Value};
@@ -135,6 +137,25 @@ pub trait Filter: Sized {
 
     /// Only looks.
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict;
+
+    /// The cells that decide about a key, for people to look at; none if a filter's ways are
+    /// not to be shown so.
+    fn places(&self, _fingerprint: Fingerprint) -> Vec<Place> {
+        Vec::new()
+    }
+
+    /// Makes the state that of a filter which has met what either of two has, where there is
+    /// such a state; else says why not, and changes nothing. Both have this geometry and the
+    /// same hash.
+    fn unite(
+        &self,
+        _region: &mut [u8],
+        _registers: &mut Registers,
+        _other: &[u8],
+        _other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        Err("it forgets, and what it has forgotten depends on the order in which keys came")
+    }
 
     /// Asks for the memory that `observe` will touch with this key and these draws.
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint);
