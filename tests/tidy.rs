@@ -147,3 +147,34 @@ fn every_dependency_earns_a_line_in_the_architecture() {
         );
     }
 }
+
+/// A guarantee without a test is a wish.
+#[test]
+fn every_guarantee_names_a_test_that_exists() {
+    let guarantees = fs::read_to_string(root().join("docs/GUARANTEES.md")).expect("kept");
+    let tests: Vec<String> = sources(&[".rs"])
+        .into_iter()
+        .filter(|(path, _)| path.starts_with("tests"))
+        .flat_map(|(_, text)| {
+            let names = text.split("#[test]").skip(1);
+            let names = names.filter_map(|rest| rest.split("fn ").nth(1)?.split('(').next());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect();
+    let table = guarantees.split("## What survives what?").nth(1);
+    let rows = table.expect("the table").lines();
+    let rows: Vec<&str> = rows.filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.len() > 8, "{} rows", rows.len());
+    // All but the header.
+    for row in &rows[1..] {
+        let proofs = row.trim_end_matches(" |").rsplit('|').next().unwrap_or("");
+        let mut named = proofs.split('`').skip(1).step_by(2).peekable();
+        assert!(named.peek().is_some(), "nothing proves: {row}");
+        for name in named {
+            assert!(
+                tests.iter().any(|test| test == name),
+                "there is no test {name}"
+            );
+        }
+    }
+}

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    backup, checkpoint, completions, contains, create, filter, filters, generate, inspect, repair,
-    simulate, verify,
+    backup, checkpoint, colour, completions, contains, create, explain, filter, filters, generate,
+    inspect, man, merge, playground, repair, simulate, verify,
 };
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
@@ -15,6 +15,10 @@ pub struct Cli {
     /// Say nothing but data and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
+
+    /// When to colour what people read; NO_COLOR is honoured
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: colour::When,
 
     #[command(subcommand)]
     pub command: Command,
@@ -44,5 +48,9 @@ pub enum Command {
     Repair(repair::Arguments),
     Backup(backup::Arguments),
     Checkpoint(checkpoint::Arguments),
+    Merge(merge::Arguments),
+    Explain(explain::Arguments),
+    Playground(playground::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
 }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
+use dedupstore::lines::Normalization;
 use dedupstore::store::{ReadOnlyStore, Store};
 
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
+use crate::opening;
 use crate::output::Output;
 
 /// Look keys up; nothing is recorded
@@ -35,8 +37,12 @@ Examples:
 
 pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let inputs = Inputs::check(Vec::new())?;
+    let path = &arguments.store;
+    let store = Store::open_read_only(path).map_err(Failure::store(path))?;
     let mut lookup = Lookup {
-        store: Store::open_read_only(&arguments.store).map_err(Failure::store(&arguments.store))?,
+        normalization: opening::normalization(path, store.parameters(), None)?,
+        normalized: Vec::new(),
+        store,
         output: Output::standard()?,
         all_seen: true,
     };
@@ -63,13 +69,16 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
 
 struct Lookup {
     store: ReadOnlyStore,
+    normalization: Normalization,
+    normalized: Vec<u8>,
     output: Output,
     all_seen: bool,
 }
 
 impl Lookup {
     fn key(&mut self, key: &[u8]) -> Result<(), Failure> {
-        let verdict = self.store.contains(key);
+        let normalized = self.normalization.apply(key, &mut self.normalized);
+        let verdict = self.store.contains(normalized);
         self.all_seen &= verdict == Verdict::Seen;
         self.output.put(match verdict {
             Verdict::New => b"new\t",

@@ -7,6 +7,8 @@ use dedupstore::CreateError;
 use dedupstore::lines::{KeySelectorError, LineTooLong};
 use dedupstore::store::StoreError;
 
+use crate::source::Packing;
+
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -21,10 +23,22 @@ pub enum Failure {
     Directory { path: PathBuf },
     #[error("cannot read {name}: {error}")]
     Read { name: String, error: io::Error },
+    #[error("{}", packed(name, *packing, error, *bytes))]
+    Packed {
+        name: String,
+        packing: Packing,
+        error: io::Error,
+        /// How much had been unpacked.
+        bytes: u64,
+    },
     #[error("{name}: {error}")]
     Line { name: String, error: LineTooLong },
     #[error("{0}; give another size with --memory")]
     Memory(#[from] CreateError),
+    #[error("cannot write to {}: {error}{}", path.display(), hint_for_writing(.error))]
+    Create { path: PathBuf, error: io::Error },
+    #[error("cannot write the metrics to {}: {error}; name a file in a directory that you may write to", path.display())]
+    Metrics { path: PathBuf, error: io::Error },
     #[error("--field: {0}")]
     Key(#[from] KeySelectorError),
     #[error("{}{}", about(path, error), next_step(path, error))]
@@ -46,6 +60,17 @@ impl Failure {
         move |error| Failure::Store { path, error }
     }
 
+    /// An error in reading; that nobody reads what we print is told apart.
+    pub fn reading(name: &str, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Read {
+                name: name.to_owned(),
+                error,
+            },
+        }
+    }
+
     /// An error in writing; a closed pipe is told apart.
     pub fn writing(error: io::Error) -> Self {
         match error.kind() {
@@ -53,6 +78,25 @@ impl Failure {
             _ => Failure::Output(error),
         }
     }
+}
+
+fn hint_for_writing(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; make the directory first",
+        _ => "",
+    }
+}
+
+fn packed(name: &str, packing: Packing, error: &io::Error, bytes: u64) -> String {
+    let (what, check) = (packing.name(), packing.check());
+    let found = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        _ => format!("it is damaged ({error})"),
+    };
+    format!(
+        "cannot unpack {name}: {found} behind {bytes} bytes of the unpacked text; the whole lines \
+         before that were taken. The file is not a whole {what} file: `{check} {name}` checks it"
+    )
 }
 
 fn hint(error: &io::Error) -> &'static str {
@@ -64,7 +108,15 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// The error, with the store's name if it does not give it itself.
 fn about(path: &Path, error: &StoreError) -> String {
-    let (name, message) = (path.display().to_string(), error.to_string());
+    let name = path.display().to_string();
+    // The engine names commands; only here is it known what to run them on.
+    let mut message = error.to_string();
+    for command in ["inspect", "verify", "repair"] {
+        for rest in ["`", " --accept-loss`"] {
+            let named = format!("`dedupstore {command} {name}{rest}");
+            message = message.replace(&format!("`dedupstore {command}{rest}"), &named);
+        }
+    }
     match message.contains(name.trim_end_matches('/')) {
         true => message,
         false => format!("{name}: {message}"),
@@ -79,6 +131,12 @@ fn next_step(path: &Path, error: &StoreError) -> String {
             format!(
                 "; it was left alone: name the directory of a store, or make one: dedupstore create {path}.dds"
             )
+        }
+        StoreError::NewerVersion { .. } | StoreError::UnknownFeatures { .. } => {
+            "; it was left alone. `dedupstore --version` tells which this one is".to_owned()
+        }
+        StoreError::Poisoned { .. } => {
+            format!("; run it again: opening {path} brings back what was recorded")
         }
         StoreError::Create(_) => "; give another size with --memory".to_owned(),
         StoreError::Io { error, .. } => match error.kind() {

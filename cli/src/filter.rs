@@ -1,18 +1,23 @@
 //! `dedupstore filter`: the main job.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use dedupstore::SeenSet;
-use dedupstore::lines::KeySelector;
-use dedupstore::store::Durability;
+use dedupstore::lines::KeyReader;
+use dedupstore::store::{Durability, Parameters, Store};
+use dedupstore::{CreateError, Memory, SeenSet};
 use serde_json::json;
 
 use crate::error::Failure;
-use crate::input::{Block, Inputs, KeyArguments};
+use crate::input::{Block, InputArguments, Inputs};
+use crate::keys::KeyArguments;
+use crate::metrics::{Metrics, Reading};
 use crate::opening::{self, FilterArguments};
-use crate::sieve::{Print, Remembers, Sieve, Tally};
+use crate::progress::Progress;
+use crate::quantity;
+use crate::sieve::{Manner, Print, Remembers, Sieve, Tally};
 use crate::stored::Stored;
 
 /// Print each line whose key is new, in order, bytes untouched
@@ -48,6 +53,22 @@ pub struct Arguments {
     #[command(flatten)]
     filter: FilterArguments,
 
+    #[command(flatten)]
+    input: InputArguments,
+
+    /// Look without recording: prints what a run would print now
+    #[arg(long, conflicts_with = "sync")]
+    dry_run: bool,
+
+    /// Write every line out at once, also while more is at hand
+    #[arg(long)]
+    line_buffered: bool,
+
+    /// How many threads unpack, find, normalize and hash keys. Worth it for packed inputs,
+    /// --normalize, --key-regex and --json-key; the output is the same
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = quantity::threads)]
+    threads: usize,
+
     /// When lines met are safe from a power cut: before the next ones are read (every), at
     /// this interval, or when the system likes (none). A crash of the process alone loses
     /// nothing [default: 1s]
@@ -57,13 +78,23 @@ pub struct Arguments {
     /// End with one object of statistics on standard error
     #[arg(long, value_name = "FORMAT")]
     stats: Option<StatsFormat>,
+
+    /// Write how the run goes to a file, in Prometheus' text form, whole at every moment
+    #[arg(long, value_name = "FILE")]
+    metrics: Option<PathBuf>,
+
+    /// How often
+    #[arg(long, value_name = "TIME", default_value = "10s", requires = "metrics",
+          value_parser = quantity::time)]
+    metrics_every: Duration,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   dedupstore filter links.txt > new.txt
   dedupstore filter links.dds today.txt >> new.txt   remembers what yesterday brought
-  zcat access.log.gz | dedupstore filter --field 7 --stats json
+  dedupstore filter --field 7 --stats json access.log.*.gz
+  dedupstore filter links.dds --json-key request.url --normalize whatwg crawl.jsonl.zst
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    what came more than once";
 
@@ -72,9 +103,8 @@ enum StatsFormat {
     Json,
 }
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
-    let selector = arguments.key.selector()?;
-    let mut paths = arguments.paths;
+pub fn run(mut arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+    let mut paths = std::mem::take(&mut arguments.paths);
     let store = match paths.first() {
         Some(first) if opening::is_store(first) => Some(paths.remove(0)),
         _ => None,
@@ -88,32 +118,32 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
             second.display()
         )));
     }
-    let run = Run {
+    let keys = arguments.key.reader()?;
+    let inputs = Inputs::check(paths)?.reading(&arguments.input, arguments.threads > 1);
+    let mut run = Run {
         started: Instant::now(),
-        inputs: Inputs::check(paths)?,
-        print: match (arguments.annotate, arguments.repeated) {
-            (true, _) => Print::All,
-            (false, true) => Print::Repeats,
-            (false, false) => Print::New,
-        },
-        selector,
-        line_end: arguments.key.line_end(),
-        stats: arguments.stats,
+        inputs,
+        keys,
+        arguments,
         quiet,
     };
     let Some(path) = store else {
-        if arguments.sync.is_some() {
+        if run.arguments.sync.is_some() {
             return Err(Failure::Usage(
                 "--sync is about a store, and none is named; put one before the files, like links.dds".to_owned(),
             ));
         }
-        let choice = arguments.filter.choice()?;
-        let seed = choice.seed.unwrap_or(0);
-        let mut set = SeenSet::in_memory(&choice.filter, choice.memory_bits, seed)?;
+        let mut set = run.fresh_set()?;
         return run.over(&mut set)?.report(&run);
     };
-    let durability = arguments.sync.unwrap_or_default();
-    let store = opening::open_or_create(&path, &arguments.filter, durability, quiet)?;
+    if run.arguments.dry_run {
+        let mut set = run.copy_of(&path)?;
+        return run.over(&mut set)?.report(&run);
+    }
+    let (asked, sync) = (run.arguments.key.normalization(), run.arguments.sync);
+    let filter = &run.arguments.filter;
+    let store = opening::open_or_create(&path, filter, asked, sync.unwrap_or_default(), quiet)?;
+    run.normalize_like(&path, store.parameters())?;
     let mut stored = Stored::new(store);
     let outcome = run.over(&mut stored);
     // Also when the input failed: what was delivered until then is kept.
@@ -127,33 +157,120 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
 struct Run {
     started: Instant,
     inputs: Inputs,
-    selector: KeySelector,
-    print: Print,
-    line_end: u8,
-    stats: Option<StatsFormat>,
+    keys: KeyReader,
+    arguments: Arguments,
     quiet: bool,
 }
 
 impl Run {
+    /// A memory that ends with the process.
+    fn fresh_set(&self) -> Result<SeenSet, Failure> {
+        let choice = self.arguments.filter.choice()?;
+        let seed = choice.seed.unwrap_or(0);
+        Ok(SeenSet::in_memory(
+            &choice.filter,
+            choice.memory_bits,
+            seed,
+        )?)
+    }
+
+    /// What a store remembers, in memory that ends with the process.
+    fn copy_of(&mut self, path: &Path) -> Result<SeenSet, Failure> {
+        if std::fs::symlink_metadata(path).is_err() {
+            return self.fresh_set();
+        }
+        let store = Store::open_read_only(path).map_err(Failure::store(path))?;
+        self.arguments.filter.agree_with(path, store.parameters())?;
+        self.normalize_like(path, store.parameters())?;
+        let mut region = Memory::zeroed(store.region().len()).map_err(CreateError::from)?;
+        region.copy_from_slice(store.region());
+        let parameters = store.parameters();
+        Ok(SeenSet::resume(
+            store.spec(),
+            parameters.memory_bits,
+            parameters.seed,
+            region,
+            store.registers().clone(),
+        )?)
+    }
+
+    fn normalize_like(&mut self, path: &Path, store: &Parameters) -> Result<(), Failure> {
+        let asked = self.arguments.key.normalization();
+        let normalization = opening::normalization(path, store, asked)?;
+        self.keys = self.arguments.key.reader_with(normalization)?;
+        Ok(())
+    }
+
+    fn manner(&self) -> Manner {
+        Manner {
+            keys: self.keys.clone(),
+            print: match (self.arguments.annotate, self.arguments.repeated) {
+                (true, _) => Print::All,
+                (false, true) => Print::Repeats,
+                (false, false) => Print::New,
+            },
+            line_end: self.arguments.key.line_end(),
+            line_buffered: self.arguments.line_buffered,
+            threads: self.arguments.threads,
+        }
+    }
+
     /// Reads all there is.
     fn over(&self, memory: &mut impl Remembers) -> Result<Outcome, Failure> {
         if self.inputs.is_terminal() && !self.quiet {
             eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
         }
         let before = memory.tally();
-        let mut sieve = Sieve::new(memory, self.selector.clone(), self.print, self.line_end)?;
-        let bytes = self
-            .inputs
-            .for_each_block(self.line_end, |block| match block {
+        let consumed = self.inputs.consumed();
+        let reading = |now: Tally, without_key| Reading {
+            before,
+            now,
+            without_key,
+            consumed_bytes: consumed.load(Ordering::Relaxed),
+        };
+        let mut metrics = match &self.arguments.metrics {
+            Some(path) => Some(Metrics::start(
+                path,
+                self.arguments.metrics_every,
+                &reading(before, 0),
+            )?),
+            None => None,
+        };
+        let mut progress = Progress::new(&self.inputs, self.quiet);
+        let manner = self.manner();
+        let line_end = manner.line_end;
+        let mut sieve = Sieve::new(memory, manner)?;
+        let read = self.inputs.for_each_block(line_end, |block| {
+            match block {
                 Block::Lines(lines) => sieve.lines(lines),
                 Block::Unterminated(line) => sieve.unterminated(line),
                 Block::Pause => sieve.flush(),
-            })?;
-        sieve.flush()?;
+            }?;
+            progress.show(|| {
+                let now = sieve.tally();
+                now.new + now.seen - before.new - before.seen + sieve.without_key()
+            });
+            match &mut metrics {
+                Some(metrics) => metrics.offer(|| reading(sieve.tally(), sieve.without_key())),
+                None => Ok(()),
+            }
+        });
+        drop(progress);
+        // Also when the input failed: what was judged until then is delivered.
+        let flushed = match read {
+            Err(Failure::ClosedPipe) => Ok(()),
+            _ => sieve.flush(),
+        };
         let without_key = sieve.without_key();
+        let after = memory.tally();
+        if let Some(metrics) = &metrics {
+            metrics.write(&reading(after, without_key))?;
+        }
+        let bytes = read?;
+        flushed?;
         Ok(Outcome {
             before,
-            after: memory.tally(),
+            after,
             bytes,
             without_key,
         })
@@ -172,11 +289,15 @@ impl Outcome {
     fn report(&self, run: &Run) -> Result<(), Failure> {
         let without_key = self.without_key;
         if without_key > 0 && !run.quiet {
-            eprintln!(
-                "dedupstore: {without_key} lines had no such field and were passed on as new"
-            );
+            let lacking = run.arguments.key.lacking();
+            match without_key {
+                1 => eprintln!("dedupstore: 1 line had no such {lacking} and was passed on as new"),
+                _ => eprintln!(
+                    "dedupstore: {without_key} lines had no such {lacking} and were passed on as new"
+                ),
+            }
         }
-        if let Some(StatsFormat::Json) = run.stats {
+        if let Some(StatsFormat::Json) = run.arguments.stats {
             eprintln!("{}", self.statistics(run.started));
         }
         Ok(())

@@ -1,77 +1,90 @@
 //! Files and standard input, read in large blocks and split into lines.
 
-use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use clap::Args;
-use dedupstore::lines::{KeySelector, LineBuffer, Lines};
+use clap::{Args, ValueEnum};
+use dedupstore::lines::{LineBuffer, Lines};
 
 use crate::error::Failure;
-use crate::quantity;
+use crate::source::{self, Packing, Reading, Source, is_standard_input, name_of};
 
-/// Which part of a line is the key.
-#[derive(Debug, Args)]
-pub struct KeyArguments {
-    /// Use the N-th field of a line as its key, from 1; a line without one is passed on
-    #[arg(long, value_name = "N", help_heading = "Key")]
-    field: Option<usize>,
-
-    /// What separates fields: one byte [default: runs of blanks and tabs]
-    #[arg(short = 't', long, value_name = "C", value_parser = quantity::delimiter,
-          requires = "field", help_heading = "Key")]
-    delimiter: Option<u8>,
-
-    /// Lines end in NUL, not in a newline
-    #[arg(short = 'z', visible_short_alias = '0', long, help_heading = "Key")]
-    null: bool,
+/// How inputs are read.
+#[derive(Clone, Debug, Args)]
+pub struct InputArguments {
+    /// Whether inputs packed with gzip or Zstandard are unpacked; they are told by their first
+    /// bytes
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    decompress: Decompress,
 }
 
-impl KeyArguments {
-    pub fn selector(&self) -> Result<KeySelector, Failure> {
-        match self.field {
-            Some(number) => Ok(KeySelector::field(number, self.delimiter)?),
-            None => Ok(KeySelector::WholeLine),
-        }
-    }
-
-    pub fn line_end(&self) -> u8 {
-        if self.null { 0 } else { b'\n' }
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Decompress {
+    Auto,
+    Never,
 }
 
 /// The inputs named on the command line, in order; standard input if there are none.
 #[derive(Debug)]
 pub struct Inputs {
     paths: Vec<PathBuf>,
+    reading: Reading,
 }
 
 impl Inputs {
     /// Checks that every file can be opened before any is read.
-    pub fn check(paths: Vec<PathBuf>) -> Result<Self, Failure> {
+    pub fn check(mut paths: Vec<PathBuf>) -> Result<Self, Failure> {
         for path in paths.iter().filter(|path| !is_standard_input(path)) {
-            open(path)?;
+            source::open_file(path)?;
         }
-        Ok(Inputs { paths })
+        if paths.is_empty() {
+            paths.push(PathBuf::from("-"));
+        }
+        Ok(Inputs {
+            paths,
+            reading: Reading::default(),
+        })
+    }
+
+    /// Read as asked for; unpacked in a thread of its own if `ahead`.
+    pub fn reading(mut self, arguments: &InputArguments, ahead: bool) -> Self {
+        self.reading.unpack = arguments.decompress == Decompress::Auto;
+        self.reading.ahead = ahead;
+        self
     }
 
     /// A name for the whole.
     pub fn name(&self) -> String {
         let names: Vec<String> = self.paths.iter().map(|path| name_of(path)).collect();
-        match names.is_empty() {
-            true => name_of(Path::new("-")),
-            false => names.join(" "),
-        }
+        names.join(" ")
     }
 
     /// Standard input is a person who may be wondering what we wait for.
     pub fn is_terminal(&self) -> bool {
-        let standard = self.paths.is_empty() || self.paths.iter().any(|p| is_standard_input(p));
-        standard && io::stdin().is_terminal()
+        self.paths.iter().any(|path| is_standard_input(path)) && io::stdin().is_terminal()
     }
 
-    /// Hands over all lines. Each input ends its last line, whether a delimiter does or
-    /// not. `end_of_read` says whether more is likely to follow at once.
+    /// How many bytes there are to read, if all are files.
+    pub fn total_bytes(&self) -> Option<u64> {
+        let length = |path: &PathBuf| {
+            let metadata = path.metadata().ok().filter(|metadata| metadata.is_file());
+            metadata.map(|metadata| metadata.len())
+        };
+        match self.paths.iter().any(|path| is_standard_input(path)) {
+            true => None,
+            false => self.paths.iter().map(length).sum(),
+        }
+    }
+
+    /// How many of these have been read, as it goes on.
+    pub fn consumed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.reading.consumed)
+    }
+
+    /// Hands over all lines, and returns how many bytes they had. Each input ends its last
+    /// line, whether a delimiter does or not; a line that an error cuts off is no line.
     pub fn for_each_block(
         &self,
         line_end: u8,
@@ -79,17 +92,9 @@ impl Inputs {
     ) -> Result<u64, Failure> {
         let mut buffer = LineBuffer::new(line_end);
         let mut bytes = 0;
-        let standard_input = [PathBuf::from("-")];
-        let paths = match self.paths.is_empty() {
-            true => &standard_input[..],
-            false => &self.paths[..],
-        };
-        for path in paths {
-            let mut source: Box<dyn Read> = match is_standard_input(path) {
-                true => Box::new(io::stdin().lock()),
-                false => Box::new(open(path)?),
-            };
-            bytes += read_blocks(&mut source, &name_of(path), &mut buffer, &mut consume)?;
+        for path in &self.paths {
+            let source = source::open(path, &self.reading)?;
+            bytes += read_blocks(source, path, &mut buffer, &mut consume)?;
         }
         Ok(bytes)
     }
@@ -106,28 +111,27 @@ pub enum Block<'a> {
 }
 
 fn read_blocks(
-    source: &mut dyn Read,
-    name: &str,
+    source: Source,
+    path: &Path,
     buffer: &mut LineBuffer,
     consume: &mut impl FnMut(Block<'_>) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
+    let Source {
+        mut reader,
+        packing,
+    } = source;
     let mut bytes = 0;
     loop {
         let space = buffer.space().map_err(|error| Failure::Line {
-            name: name.to_owned(),
+            name: name_of(path),
             error,
         })?;
         let room = space.len();
-        let count = match source.read(space) {
+        let count = match reader.read(space) {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                return Err(Failure::Read {
-                    name: name.to_owned(),
-                    error,
-                });
-            }
+            Err(error) => return Err(failure(path, packing, error, bytes)),
         };
         bytes += count as u64;
         buffer.filled(count);
@@ -142,27 +146,15 @@ fn read_blocks(
     Ok(bytes)
 }
 
-fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
-fn name_of(path: &Path) -> String {
-    match is_standard_input(path) {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
+fn failure(path: &Path, packing: Option<Packing>, error: io::Error, bytes: u64) -> Failure {
+    let name = name_of(path);
+    match packing {
+        Some(packing) if error.kind() != io::ErrorKind::BrokenPipe => Failure::Packed {
+            name,
+            packing,
+            error,
+            bytes,
+        },
+        _ => Failure::reading(&name, error),
     }
-}
-
-fn open(path: &Path) -> Result<File, Failure> {
-    let failed = |error| Failure::Open {
-        path: path.to_owned(),
-        error,
-    };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
-        return Err(Failure::Directory {
-            path: path.to_owned(),
-        });
-    }
-    Ok(file)
 }

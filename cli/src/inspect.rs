@@ -1,14 +1,18 @@
 //! `dedupstore inspect`: what a store says of itself.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use dedupstore::store::{Inspection, inspect};
 use serde_json::{Value, json};
 
+use crate::colour::{self, Colour};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::quantity::show_bits;
+use crate::pipe;
+use crate::quantity::{self, show_bits};
 use crate::table::{grouped, percent};
 
 /// Show a store's filter, sizes, counts and health; works beside a running writer
@@ -21,17 +25,49 @@ pub struct Arguments {
     /// Print one object
     #[arg(long)]
     json: bool,
+
+    /// Again and again, until interrupted; every 2 seconds, or as often as said
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "2s",
+          require_equals = true, value_parser = quantity::time)]
+    watch: Option<Duration>,
 }
 
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let inspection = inspect(path).map_err(Failure::store(path))?;
     let mut output = Output::standard()?;
-    match arguments.json {
-        true => output.text(&format!("{}\n", as_json(&inspection)))?,
-        false => output.text(&page(&path.display().to_string(), &inspection))?,
+    loop {
+        let inspection = inspect(path).map_err(Failure::store(path))?;
+        let text = match arguments.json {
+            true => format!("{}\n", as_json(&inspection)),
+            false => page(&path.display().to_string(), &inspection),
+        };
+        let Some(interval) = arguments.watch else {
+            output.text(&text)?;
+            return output.flush();
+        };
+        if io::stdout().is_terminal() && !arguments.json {
+            // To the top left corner, and clear what is below.
+            output.text("\x1b[H\x1b[J")?;
+        }
+        output.text(&text)?;
+        output.flush()?;
+        wait(interval)?;
     }
-    output.flush()
+}
+
+/// Waits, unless the reader leaves.
+fn wait(interval: Duration) -> Result<(), Failure> {
+    let until = Instant::now() + interval;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if pipe::reader_is_gone() {
+            return Err(Failure::ClosedPipe);
+        }
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(Duration::from_millis(100)));
+    }
 }
 
 fn as_json(inspection: &Inspection) -> Value {
@@ -62,6 +98,13 @@ fn page(path: &str, inspection: &Inspection) -> String {
             (
                 "hash",
                 format!("{}, seed {}", inspection.hash_scheme, inspection.seed),
+            ),
+            (
+                "normalization",
+                match inspection.normalization.as_str() {
+                    "" => "none".to_owned(),
+                    name => name.to_owned(),
+                },
             ),
         ],
     );
@@ -144,6 +187,7 @@ fn log(inspection: &Inspection) -> String {
 fn picture(share: f64) -> String {
     let filled = (20.0 * share.clamp(0.0, 1.0)).round() as usize;
     let (full, empty) = ("█".repeat(filled), "░".repeat(20 - filled));
+    let full = colour::on_stdout(Colour::Green, &full);
     format!("{full}{empty} {}", percent(Some(share)))
 }
 

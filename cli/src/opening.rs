@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use dedupstore::FilterSpec;
+use dedupstore::lines::Normalization;
 use dedupstore::store::{
     CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store,
 };
@@ -56,7 +57,7 @@ impl FilterArguments {
     }
 
     /// What was chosen must be what the store is.
-    fn agree_with(&self, path: &Path, store: &Parameters) -> Result<(), Failure> {
+    pub fn agree_with(&self, path: &Path, store: &Parameters) -> Result<(), Failure> {
         let contradiction = |option: &str, asked: &dyn Display, is: &dyn Display| {
             Err(Failure::Usage(format!(
                 "{} was made with {option} {is}; {option} {asked} contradicts it: leave it out, or name another store",
@@ -82,6 +83,28 @@ impl FilterArguments {
     }
 }
 
+/// How a store's keys are normalized, which must be what was asked for.
+pub fn normalization(
+    path: &Path,
+    store: &Parameters,
+    asked: Option<Normalization>,
+) -> Result<Normalization, Failure> {
+    let path = path.display();
+    let is: Normalization = store.normalization.parse().map_err(|_| {
+        Failure::Usage(format!(
+            "the keys of {path} are normalized by `{}`, which this program does not know: use a newer one",
+            store.normalization
+        ))
+    })?;
+    match asked {
+        Some(asked) if asked != is => Err(Failure::Usage(format!(
+            "{path} was made with --normalize {is}; --normalize {asked} contradicts it, as its keys are spelled \
+             otherwise: leave the option out, or make another store: dedupstore create OTHER.dds --normalize {asked}"
+        ))),
+        _ => Ok(is),
+    }
+}
+
 /// Whether an argument that could be a store or a file is a store: by its name, or by what
 /// is there.
 pub fn is_store(path: &Path) -> bool {
@@ -93,6 +116,7 @@ pub fn is_store(path: &Path) -> bool {
 pub fn open_or_create(
     path: &Path,
     arguments: &FilterArguments,
+    asked: Option<Normalization>,
     durability: Durability,
     quiet: bool,
 ) -> Result<Store, Failure> {
@@ -101,7 +125,9 @@ pub fn open_or_create(
         ..OpenOptions::default()
     };
     if fs::symlink_metadata(path).is_err() {
-        let (store, made) = create(path, &arguments.choice()?, opening)?;
+        let mut choice = arguments.choice()?;
+        choice.normalization = asked.unwrap_or_default().recorded().to_owned();
+        let (store, made) = create(path, &choice, opening)?;
         if !quiet {
             eprintln!("dedupstore: {made}");
         }
@@ -109,6 +135,7 @@ pub fn open_or_create(
     }
     let store = Store::open(path, opening).map_err(Failure::store(path))?;
     arguments.agree_with(path, store.parameters())?;
+    normalization(path, store.parameters(), asked)?;
     if let Some(recovered) = recovered(path, store.recovery())
         && !quiet
     {

@@ -58,6 +58,28 @@ pub fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a time like 500ms, 30s or 7d; found `{text}`"))
 }
 
+/// A share above 0 and below 1: `0.001`, `1e-6`, `0.1%`.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    match number.parse::<f64>().map(|number| number / unit) {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err(format!(
+            "expected a share between 0 and 1 like 0.001, or 0.1%; found `{text}`"
+        )),
+    }
+}
+
+/// How many threads: 1 to 256.
+pub fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=256) => Ok(number),
+        _ => Err(format!("expected a number from 1 to 256; found `{text}`")),
+    }
+}
+
 /// One byte: a character, or one of `\t`, `\0`, `\n`.
 pub fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
@@ -165,6 +187,16 @@ mod tests {
         }
         for text in ["", "1", "s", "1 week", "-1s"] {
             assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_as_people_write_them() {
+        assert_eq!(share("0.001"), Ok(0.001));
+        assert_eq!(share("0.5%"), Ok(0.005));
+        assert_eq!(share("1e-6"), Ok(1e-6));
+        for text in ["", "0", "1", "-0.1", "nan", "100%", "x"] {
+            assert!(share(text).is_err(), "{text}");
         }
     }
 

@@ -1,10 +1,12 @@
 //! Lines in, verdicts, lines out: one path for every kind of memory.
 
-use dedupstore::lines::{KeySelector, Line};
+use dedupstore::lines::{KeyReader, Line};
 use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
 use crate::error::Failure;
+use crate::hashing::{Hashed, Hashing, LINES_WORTH_SHARING};
 use crate::output::Output;
+use crate::pipe;
 
 /// What remembers the keys.
 pub trait Remembers {
@@ -31,12 +33,24 @@ pub trait Remembers {
 }
 
 /// What a memory has met, and how full it is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub new: u64,
     pub seen: u64,
     pub load: f64,
     pub drop_chance: f64,
+    pub store: Option<StoreTally>,
+}
+
+/// What there is to say of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreTally {
+    pub generation: u64,
+    pub checkpoint_unix_seconds: u64,
+    /// Observations that are durable.
+    pub durable: u64,
+    /// Observations that opening it brought back from its log.
+    pub recovered: u64,
 }
 
 /// Memory that ends with the process: nothing is lost by recording early.
@@ -68,6 +82,7 @@ impl Remembers for SeenSet {
             seen: self.registers().seen_count(),
             load: self.load(),
             drop_chance: self.drop_chance(),
+            store: None,
         }
     }
 }
@@ -81,45 +96,61 @@ pub enum Print {
     All,
 }
 
+/// How lines come in and go out.
+#[derive(Clone)]
+pub struct Manner {
+    pub keys: KeyReader,
+    pub print: Print,
+    pub line_end: u8,
+    /// Every line goes out at once.
+    pub line_buffered: bool,
+    /// How many threads find and hash keys.
+    pub threads: usize,
+}
+
 /// Judges lines and prints those asked for.
 pub struct Sieve<'a, R> {
     memory: &'a mut R,
-    selector: KeySelector,
+    hashing: Hashing,
     printer: Printer,
     without_key: u64,
-    observations: Vec<Observation>,
     verdicts: Vec<Verdict>,
 }
 
 impl<'a, R: Remembers> Sieve<'a, R> {
-    pub fn new(
-        memory: &'a mut R,
-        selector: KeySelector,
-        print: Print,
-        line_end: u8,
-    ) -> Result<Self, Failure> {
-        let limit = memory.batch_limit();
+    pub fn new(memory: &'a mut R, manner: Manner) -> Result<Self, Failure> {
+        let mut limit = memory.batch_limit();
+        if manner.threads > 1 {
+            // Else handing out the work would cost more than the work.
+            limit = limit.max(LINES_WORTH_SHARING);
+        }
         Ok(Sieve {
+            hashing: Hashing::new(memory.hasher(), manner.keys, limit, manner.threads)?,
             memory,
-            selector,
             printer: Printer {
-                print,
-                line_end,
+                print: manner.print,
+                line_end: manner.line_end,
+                line_buffered: manner.line_buffered,
                 owes_line_end: false,
                 output: Output::standard()?,
             },
             without_key: 0,
-            observations: vec![Observation::default(); limit],
             verdicts: vec![Verdict::New; limit],
         })
     }
 
     /// Judges lines that a delimiter ends.
     pub fn lines<'b>(&mut self, mut lines: impl Iterator<Item = Line<'b>>) -> Result<(), Failure> {
-        let limit = self.observations.len();
+        let limit = self.verdicts.len();
         let mut batch = Vec::with_capacity(limit);
+        let mut looked = false;
         loop {
             batch.extend(lines.by_ref().take(limit));
+            // Once a block; before every batch where it would be recorded.
+            if !looked || R::DELIVERS_FIRST {
+                looked = true;
+                self.check_reader()?;
+            }
             if !batch.is_empty() {
                 self.batch(&batch)?;
             }
@@ -132,9 +163,18 @@ impl<'a, R: Remembers> Sieve<'a, R> {
 
     /// Judges the last line of an input, which nothing ends.
     pub fn unterminated(&mut self, line: Line<'_>) -> Result<(), Failure> {
+        self.check_reader()?;
         let printed = self.batch(&[line])?;
         self.printer.owes_line_end |= printed > 0;
         Ok(())
+    }
+
+    /// What nobody would read is neither printed nor recorded.
+    fn check_reader(&self) -> Result<(), Failure> {
+        match pipe::reader_is_gone() {
+            true => Err(Failure::ClosedPipe),
+            false => Ok(()),
+        }
     }
 
     /// Writes what is held back.
@@ -147,44 +187,51 @@ impl<'a, R: Remembers> Sieve<'a, R> {
         self.without_key
     }
 
+    /// How the memory stands.
+    pub fn tally(&mut self) -> Tally {
+        self.memory.tally()
+    }
+
     /// Returns how many lines were printed.
     fn batch(&mut self, lines: &[Line<'_>]) -> Result<usize, Failure> {
-        let hasher = self.memory.hasher();
-        let mut keyed = 0;
-        for line in lines {
-            if let Some(key) = self.selector.key(line.content) {
-                self.observations[keyed] = hasher.fingerprint(key).into();
-                keyed += 1;
-            }
-        }
-        self.without_key += (lines.len() - keyed) as u64;
-        let (selector, printer) = (&self.selector, &mut self.printer);
+        let Hashed {
+            observations,
+            without_key,
+        } = self.hashing.hash(lines);
+        self.without_key += without_key.len() as u64;
+        let printer = &mut self.printer;
         let deliver = |verdicts: &[Verdict]| {
-            let mut verdicts = verdicts.iter().copied();
-            let printed = if keyed == lines.len() {
-                printer.write(lines.iter().zip(verdicts))?
-            } else {
-                printer.write(lines.iter().map(|line| match selector.key(line.content) {
-                    Some(_) => (line, verdicts.next().unwrap_or(Verdict::New)),
-                    None => (line, Verdict::New),
-                }))?
+            let verdicts = verdicts.iter().copied();
+            let printed = match without_key {
+                [] => printer.write(lines.iter().zip(verdicts))?,
+                _ => printer.write(lines.iter().zip(with_gaps(verdicts, without_key)))?,
             };
             if R::DELIVERS_FIRST {
                 printer.output.flush()?;
             }
             Ok(printed)
         };
-        self.memory.judge(
-            &self.observations[..keyed],
-            &mut self.verdicts[..keyed],
-            deliver,
-        )
+        let verdicts = &mut self.verdicts[..observations.len()];
+        self.memory.judge(observations, verdicts, deliver)
     }
+}
+
+/// A line without a key is New.
+fn with_gaps(
+    mut verdicts: impl Iterator<Item = Verdict>,
+    gaps: &[u32],
+) -> impl Iterator<Item = Verdict> {
+    let mut gaps = gaps.iter().peekable();
+    (0..).map_while(move |line| match gaps.next_if_eq(&&line) {
+        Some(_) => Some(Verdict::New),
+        None => verdicts.next(),
+    })
 }
 
 struct Printer {
     print: Print,
     line_end: u8,
+    line_buffered: bool,
     /// The last line printed was one that nothing ended; if another follows, we must.
     owes_line_end: bool,
     output: Output,
@@ -218,6 +265,9 @@ impl Printer {
                 })?;
             }
             self.output.put(line.with_delimiter)?;
+            if self.line_buffered {
+                self.output.flush()?;
+            }
         }
         Ok(printed)
     }

@@ -9,9 +9,11 @@ use dedupstore::{FilterSpec, registry};
 
 use crate::error::Failure;
 use crate::generate::streams_help;
-use crate::input::{Block, Inputs, KeyArguments};
+use crate::input::{Block, InputArguments, Inputs};
+use crate::keys::KeyArguments;
 use crate::output::Output;
 use crate::quantity;
+use crate::report;
 use crate::table::{grouped, percent, render};
 
 /// Run filters against exact truth, on your own log or on a synthetic stream
@@ -54,6 +56,9 @@ pub struct Arguments {
     #[command(flatten)]
     key: KeyArguments,
 
+    #[command(flatten)]
+    input: InputArguments,
+
     /// Print one object a line, a line a run
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -61,6 +66,10 @@ pub struct Arguments {
     /// Print comma-separated values
     #[arg(long)]
     csv: bool,
+
+    /// Also write one page with the curves, which needs no other file and no network
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 fn help() -> String {
@@ -102,7 +111,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             (simulation, stream.to_string(), 0)
         }
         None => {
-            let inputs = Inputs::check(arguments.logs)?;
+            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
             let name = inputs.name();
             let race = Simulation::new(arguments.seed, Truth::for_fingerprints());
             let mut simulation = entered(race)?;
@@ -111,13 +120,17 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         }
     };
     if without_key > 0 {
-        eprintln!("dedupstore: {without_key} lines had no such field and were left out");
+        let lacking = arguments.key.lacking();
+        eprintln!("dedupstore: {without_key} lines had no such {lacking} and were left out");
     }
     let form = match (arguments.json, arguments.csv) {
         (true, _) => as_json,
         (_, true) => as_csv,
         _ => as_table,
     };
+    if let Some(path) = &arguments.html {
+        report::write(path, &name, &simulation)?;
+    }
     let mut output = Output::standard()?;
     output.text(&form(&simulation.summaries(&name)))?;
     output.flush()
@@ -155,9 +168,9 @@ fn over_stream(mut race: Simulation, stream: StreamSpec, count: u64, seed: u64) 
 /// Returns how many lines had no key.
 fn over_log(race: &mut Simulation, inputs: &Inputs, key: &KeyArguments) -> Result<u64, Failure> {
     let clock = WallClock::start();
-    let selector = key.selector()?;
+    let mut keys = key.reader()?;
     let mut without_key = 0;
-    let mut push = |race: &mut Simulation, content: &[u8]| match selector.key(content) {
+    let mut push = |race: &mut Simulation, content: &[u8]| match keys.key(content) {
         Some(key) => race.push_key(key, &clock),
         None => without_key += 1,
     };

@@ -1,11 +1,11 @@
 //! A store as the memory of `filter`: lines are delivered first and recorded after.
 
-use dedupstore::store::{Store, StoreError};
+use dedupstore::store::{OpenOptions, Store, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::error::Failure;
 use crate::interruption::Closable;
-use crate::sieve::{Remembers, Tally};
+use crate::sieve::{Remembers, StoreTally, Tally};
 
 /// A batch shares one flush and one append to the log; more than this gains nothing.
 const BATCH: usize = 16 << 10;
@@ -15,6 +15,8 @@ pub struct Stored {
     store: Closable<Store>,
     hasher: KeyHasher,
     batch_limit: usize,
+    /// Whether verdicts were given that could not be delivered.
+    undelivered: bool,
     /// What an error is told to be about.
     path: std::path::PathBuf,
 }
@@ -35,17 +37,27 @@ impl Stored {
             store: Closable::new(store, close),
             hasher,
             batch_limit,
+            undelivered: false,
             path,
         }
     }
 
-    /// Folds the log into the image and ends. A store that stopped at a failure, or with
-    /// verdicts that were never delivered, is left as it is, for the next run to recover.
+    /// Folds the log into the image and ends. A store that stopped at a failure is left as it
+    /// is, for the next run to recover.
     pub fn close(self) -> Result<(), Failure> {
         let Some(store) = self.store.take() else {
             return Ok(());
         };
-        store.close().map_err(Failure::store(&self.path))?;
+        match self.undelivered {
+            false => store.close(),
+            // Memory is ahead of the log by what nobody got. Opened again, it is not; and the
+            // next run finds nothing to recover.
+            true => {
+                drop(store);
+                Store::open(&self.path, OpenOptions::default()).and_then(Store::close)
+            }
+        }
+        .map_err(Failure::store(&self.path))?;
         match self.store.exit_code() {
             Some(code) => Err(Failure::Signal(code)),
             None => Ok(()),
@@ -85,9 +97,16 @@ impl Remembers for Stored {
         let pending = store
             .observe_pending(observations, verdicts)
             .map_err(failed)?;
-        let delivered = deliver(pending.verdicts())?;
-        pending.commit().map_err(failed)?;
-        Ok(delivered)
+        match deliver(pending.verdicts()) {
+            Ok(delivered) => {
+                pending.commit().map_err(failed)?;
+                Ok(delivered)
+            }
+            Err(error) => {
+                self.undelivered = true;
+                Err(error)
+            }
+        }
     }
 
     fn tally(&mut self) -> Tally {
@@ -97,13 +116,14 @@ impl Remembers for Stored {
                 seen: store.registers().seen_count(),
                 load: store.load(),
                 drop_chance: store.drop_chance(),
+                store: Some(StoreTally {
+                    generation: store.generation(),
+                    checkpoint_unix_seconds: store.checkpoint_unix_seconds(),
+                    durable: store.durable_sequence(),
+                    recovered: store.recovery().replayed,
+                }),
             },
-            None => Tally {
-                new: 0,
-                seen: 0,
-                load: 0.0,
-                drop_chance: 0.0,
-            },
+            None => Tally::default(),
         }
     }
 }

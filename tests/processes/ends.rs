@@ -172,3 +172,72 @@ fn what_was_not_delivered_is_not_recorded() {
     assert_eq!(rest.lines().count() as u64, 200_000 - delivered);
     assert!(lines.ends_with(&*rest));
 }
+
+/// Nothing more is printed, so no write would ever fail: it must look by itself.
+#[test]
+fn a_reader_that_leaves_ends_it_at_once() {
+    let (_directory, store) = place();
+    create(&store, "1MiB", "64KiB");
+    for script in [
+        "yes | head -n 1000000000 | \"$0\" filter \"$1\" | head -n 1",
+        "yes | head -n 1000000000 | \"$0\" filter | head -n 1",
+    ] {
+        let started = Instant::now();
+        let output = Command::new("sh")
+            .args(["-c", script, DEDUPSTORE])
+            .arg(&store)
+            .output()
+            .expect("a shell");
+        assert_eq!(output.stdout, b"y\n");
+        assert_eq!(standard_error(&output), "");
+        assert!(started.elapsed() < Duration::from_secs(20), "{script}");
+    }
+    let store = open_closed(&store);
+    assert_eq!(store.registers().new_count(), 1);
+    // A few batches pass before the reader's end shows; a thousand million lines do not.
+    assert!(store.sequence() < 100_000_000, "{}", store.sequence());
+}
+
+/// The reader takes one line and leaves; what waits in front of us is never read.
+#[test]
+fn waiting_for_input_ends_when_the_reader_leaves() {
+    let (_directory, store) = place();
+    create(&store, "1MiB", "64KiB");
+    for arguments in [
+        vec!["filter", store.to_str().expect("text")],
+        vec!["filter"],
+    ] {
+        let mut child = dedupstore(&arguments)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("started");
+        let mut stdin = child.stdin.take().expect("piped");
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        stdin.write_all(b"one\n").expect("fed");
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).expect("answered");
+        drop(stdout);
+        let limit = Duration::from_secs(10);
+        assert_eq!(exit_code_within(&mut child, limit), Some(0));
+        drop(stdin);
+    }
+    assert_eq!(open_closed(&store).sequence(), 1);
+}
+
+/// A reader that leaves in the middle of a batch leaves a closed store behind.
+#[test]
+fn a_reader_that_leaves_in_the_middle_leaves_a_closed_store() {
+    let (directory, store) = place();
+    create(&store, "4MiB", "1MiB");
+    let input = directory.path().join("input");
+    let lines: String = (0..1_000_000).map(|i| format!("line {i}\n")).collect();
+    std::fs::write(&input, &lines).expect("written");
+    let output = Command::new("sh")
+        .args(["-c", "\"$0\" filter \"$1\" \"$2\" | head -n 1", DEDUPSTORE])
+        .args([&store, &input])
+        .output()
+        .expect("a shell");
+    assert_eq!(output.stdout, b"line 0\n");
+    assert_eq!(standard_error(&output), "");
+    assert!(open_closed(&store).sequence() < 100_000);
+}

@@ -2,7 +2,7 @@
 
 use dedupstore::FilterSpec;
 use dedupstore::lab::{Clock, CurvePoint, RunSummary, Simulation, Truth};
-use dedupstore::lines::{KeySelector, LineBuffer};
+use dedupstore::lines::{KeyReader, LineBuffer};
 use wasm_bindgen::prelude::*;
 
 /// Filters side by side over the lines of one log, against exact truth.
@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 pub struct Simulator {
     simulation: Simulation,
     lines: LineBuffer,
-    selector: KeySelector,
+    keys: KeyReader,
     clock: PerformanceClock,
     bytes: u64,
     without_key: u64,
@@ -25,7 +25,7 @@ impl Simulator {
         Simulator {
             simulation: Simulation::new(seed as u64, Truth::for_fingerprints()),
             lines: LineBuffer::new(b'\n'),
-            selector: KeySelector::WholeLine,
+            keys: KeyReader::default(),
             clock: PerformanceClock::find(),
             bytes: 0,
             without_key: 0,
@@ -48,7 +48,7 @@ impl Simulator {
             self.lines.filled(count);
             chunk = &chunk[count..];
             for line in self.lines.complete_lines() {
-                match self.selector.key(line.content) {
+                match self.keys.key(line.content) {
                     Some(key) => self.simulation.push_key(key, &self.clock),
                     None => self.without_key += 1,
                 }
@@ -63,7 +63,7 @@ impl Simulator {
         if let Some(key) = self
             .lines
             .last_line()
-            .and_then(|line| self.selector.key(line.content))
+            .and_then(|line| self.keys.key(line.content))
         {
             self.simulation.push_key(key, &self.clock);
         }

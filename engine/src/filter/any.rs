@@ -5,8 +5,8 @@
 
 use super::{
     Aging, Blocked, Bloom, Bsbf, Bsbfsd, Buffer, BuildError, CannotForget, Counting, Descriptor,
-    Dsqf, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Recent,
-    Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
+    Dsqf, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Place,
+    Recent, Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -186,6 +186,23 @@ impl AnyFilter {
             });
         }
         Ok(dispatch!(self, f => f.forget(region, registers, fingerprint)))
+    }
+
+    /// The cells that decide about a key; see [`Filter::places`].
+    pub fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        dispatch!(self, f => f.places(fingerprint))
+    }
+
+    /// Makes the state that of a filter which has met what either of two has; see
+    /// [`Filter::unite`].
+    pub fn unite(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        dispatch!(self, f => f.unite(region, registers, other, other_registers))
     }
 
     /// Whether a key was met before, without remembering that it was asked for.

@@ -18,7 +18,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
 use crate::bytes::set_bit;
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -126,6 +126,26 @@ impl Filter for Bloom {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.parts.probe(region, fingerprint)
+    }
+
+    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        self.parts.places(fingerprint)
+    }
+
+    /// A bit is set if either set it; the keys of both may count twice as New.
+    fn unite(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        for (byte, other) in region.iter_mut().zip(other) {
+            *byte |= other;
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -21,6 +21,7 @@ mod dsqf;
 mod fpbuffer;
 mod lines;
 mod parts;
+mod place;
 mod ranking;
 mod recency;
 mod recent;
@@ -45,6 +46,7 @@ pub use counting::Counting;
 pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 pub use dsqf::Dsqf;
 pub use fpbuffer::FpBuffer;
+pub use place::Place;
 pub use recent::Recent;
 pub use registers::{Registers, state_digest};
 pub use rlbsbf::Rlbsbf;
@@ -191,6 +193,25 @@ pub trait Filter: Sized {
         _fingerprint: Fingerprint,
     ) -> Verdict {
         Verdict::New
+    }
+
+    /// The cells that decide about a key, for people to look at; none if a filter's ways are
+    /// not to be shown so.
+    fn places(&self, _fingerprint: Fingerprint) -> Vec<Place> {
+        Vec::new()
+    }
+
+    /// Makes the state that of a filter which has met what either of two has, where there is
+    /// such a state; else says why not, and changes nothing. Both have this geometry and the
+    /// same hash.
+    fn unite(
+        &self,
+        _region: &mut [u8],
+        _registers: &mut Registers,
+        _other: &[u8],
+        _other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        Err("it forgets, and what it has forgotten depends on the order in which keys came")
     }
 
     /// Asks for the memory that `observe` will touch with this key and these draws.

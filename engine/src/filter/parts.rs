@@ -1,6 +1,6 @@
 //! Where a key's k bits lie: each in a part of its own, or all in one shared span.
 
-use super::Verdict;
+use super::{Place, Verdict};
 use crate::bytes::{bit, count_ones};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -57,6 +57,18 @@ impl Parts {
         let mut probes = fingerprint.probes();
         (0..u64::from(parts.count))
             .map(move |part| parts.start(part) + probes.next_below(parts.span_bits))
+    }
+
+    /// The bits of a key, to be looked at.
+    pub fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        self.positions(fingerprint)
+            .map(|position| Place {
+                index: position,
+                offset_bits: position,
+                width_bits: 1,
+                meaning: "bit",
+            })
+            .collect()
     }
 
     /// Seen if every one of the key's bits is set. All are looked at: their lines are on

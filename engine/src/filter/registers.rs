@@ -99,6 +99,12 @@ impl Registers {
         self.words[OBSERVATIONS] += u64::from(count);
     }
 
+    /// Counts what another filter has met.
+    pub(super) fn count_others(&mut self, other: &Registers) {
+        self.words[OBSERVATIONS] += other.words[OBSERVATIONS];
+        self.words[NEW] += other.words[NEW];
+    }
+
     /// The registers as bytes.
     pub fn to_bytes(&self) -> [u8; Registers::BYTES] {
         let mut bytes = [0; Registers::BYTES];

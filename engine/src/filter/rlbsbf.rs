@@ -20,7 +20,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
 use crate::bytes::{clear_bit, set_bit};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -137,6 +137,10 @@ impl Filter for Rlbsbf {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.parts.probe(region, fingerprint)
+    }
+
+    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        self.parts.places(fingerprint)
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@
 //! and P neighbouring cells stand for P random cells; no difference can be measured.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
 use crate::bytes::Cells;
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -206,6 +206,18 @@ impl Filter for Stable {
             true => Verdict::Seen,
             false => Verdict::New,
         }
+    }
+
+    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        let width_bits = self.cells.width_bits();
+        self.positions(fingerprint)
+            .map(|index| Place {
+                index,
+                offset_bits: index * u64::from(width_bits),
+                width_bits,
+                meaning: "counter",
+            })
+            .collect()
     }
 
     #[inline(always)]

@@ -2,6 +2,11 @@
 
 use memchr::memchr_iter;
 
+use super::json::JsonPath;
+use super::normalization::Normalization;
+#[cfg(feature = "patterns")]
+use super::pattern::KeyPattern;
+
 /// Finds the key of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeySelector {
@@ -16,6 +21,11 @@ pub enum KeySelector {
         /// tabs, those at the start of the line not counting.
         delimiter: Option<u8>,
     },
+    /// A value of a JSON line.
+    Json(JsonPath),
+    /// What a regular expression finds.
+    #[cfg(feature = "patterns")]
+    Pattern(KeyPattern),
 }
 
 /// A choice of key that cannot be.
@@ -33,22 +43,66 @@ impl KeySelector {
         let index = number.checked_sub(1).ok_or(KeySelectorError::FieldZero)?;
         Ok(KeySelector::Field { index, delimiter })
     }
+}
 
-    /// The key of a line, if the line has one. A field that is there but empty is a
-    /// key; a line with too few fields has none.
+/// Finds the keys of lines, one after another.
+///
+/// A field that is there but empty is a key; a line with too few fields, without the value or
+/// without a match has none. What must be decoded or normalized lies in memory that is used
+/// again for the next line.
+#[derive(Clone, Debug, Default)]
+pub struct KeyReader {
+    selector: KeySelector,
+    normalization: Normalization,
+    decoded: Vec<u8>,
+    normalized: Vec<u8>,
+    #[cfg(feature = "patterns")]
+    locations: Option<regex::bytes::CaptureLocations>,
+}
+
+impl KeyReader {
+    /// Of what the selector finds, normalized.
+    pub fn new(selector: KeySelector, normalization: Normalization) -> Self {
+        KeyReader {
+            #[cfg(feature = "patterns")]
+            locations: match &selector {
+                KeySelector::Pattern(pattern) => pattern.locations(),
+                _ => None,
+            },
+            selector,
+            normalization,
+            decoded: Vec::new(),
+            normalized: Vec::new(),
+        }
+    }
+
+    /// Whether a key takes more than finding the ends of a field.
+    pub fn is_costly(&self) -> bool {
+        let plain = matches!(
+            self.selector,
+            KeySelector::WholeLine | KeySelector::Field { .. }
+        );
+        !plain || self.normalization != Normalization::None
+    }
+
+    /// The key of a line, if the line has one.
     #[inline]
-    pub fn key<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
-        match *self {
-            KeySelector::WholeLine => Some(line),
+    pub fn key<'a>(&'a mut self, line: &'a [u8]) -> Option<&'a [u8]> {
+        let key = match self.selector {
+            KeySelector::WholeLine => line,
             KeySelector::Field {
                 index,
                 delimiter: Some(delimiter),
-            } => delimited_field(line, delimiter, index),
+            } => delimited_field(line, delimiter, index)?,
             KeySelector::Field {
                 index,
                 delimiter: None,
-            } => blank_field(line, index),
-        }
+            } => blank_field(line, index)?,
+            KeySelector::Json(ref path) => path.find(line, &mut self.decoded)?,
+            #[cfg(feature = "patterns")]
+            KeySelector::Pattern(ref pattern) => pattern.find(line, &mut self.locations)?,
+        };
+        Some(self.normalization.apply(key, &mut self.normalized))
     }
 }
 
@@ -74,29 +128,29 @@ mod tests {
 
     use super::*;
 
-    fn key_of(line: &str, number: usize, delimiter: Option<u8>) -> Option<&str> {
+    fn key_of(line: &str, number: usize, delimiter: Option<u8>) -> Option<String> {
         let selector = KeySelector::field(number, delimiter).expect("from 1");
-        selector
-            .key(line.as_bytes())
-            .map(|key| std::str::from_utf8(key).expect("as given"))
+        let mut reader = KeyReader::new(selector, Normalization::None);
+        let key = reader.key(line.as_bytes())?;
+        Some(String::from_utf8(key.to_vec()).expect("as given"))
     }
 
     #[test]
     fn blanks_separate_like_awk() {
-        assert_eq!(key_of("  a \t b  c ", 2, None), Some("b"));
-        assert_eq!(key_of("  a \t b  c ", 3, None), Some("c"));
-        assert_eq!(key_of("  a \t b  c ", 4, None), None);
-        assert_eq!(key_of("", 1, None), None);
+        assert_eq!(key_of("  a \t b  c ", 2, None).as_deref(), Some("b"));
+        assert_eq!(key_of("  a \t b  c ", 3, None).as_deref(), Some("c"));
+        assert_eq!(key_of("  a \t b  c ", 4, None).as_deref(), None);
+        assert_eq!(key_of("", 1, None).as_deref(), None);
     }
 
     #[test]
     fn a_delimiter_separates_like_cut() {
-        assert_eq!(key_of("a,,c", 1, Some(b',')), Some("a"));
-        assert_eq!(key_of("a,,c", 2, Some(b',')), Some(""));
-        assert_eq!(key_of("a,,c", 3, Some(b',')), Some("c"));
-        assert_eq!(key_of("a,,c", 4, Some(b',')), None);
-        assert_eq!(key_of("a,", 2, Some(b',')), Some(""));
-        assert_eq!(key_of("", 1, Some(b',')), Some(""));
+        assert_eq!(key_of("a,,c", 1, Some(b',')).as_deref(), Some("a"));
+        assert_eq!(key_of("a,,c", 2, Some(b',')).as_deref(), Some(""));
+        assert_eq!(key_of("a,,c", 3, Some(b',')).as_deref(), Some("c"));
+        assert_eq!(key_of("a,,c", 4, Some(b',')).as_deref(), None);
+        assert_eq!(key_of("a,", 2, Some(b',')).as_deref(), Some(""));
+        assert_eq!(key_of("", 1, Some(b',')).as_deref(), Some(""));
     }
 
     #[test]
@@ -111,7 +165,8 @@ mod tests {
         #[test]
         fn delimited_fields_are_those_of_split(line in "[ab,]{0,12}", number in 1usize..8) {
             let expected = line.split(',').nth(number - 1);
-            prop_assert_eq!(key_of(&line, number, Some(b',')), expected);
+            let found = key_of(&line, number, Some(b','));
+            prop_assert_eq!(found.as_deref(), expected);
         }
     }
 }

@@ -1,10 +1,19 @@
 //! Keys out of bytes: lines split from chunks, and the part of a line that is its key.
 //!
 //! The command line feeds it from files, the page from a file dropped on it; both get
-//! the same keys. Nothing is allocated a line and no line is copied.
+//! the same keys. No line is copied, and nothing is allocated a line, unless a key must be
+//! normalized.
 
 mod buffer;
+mod json;
 mod key;
+mod normalization;
+#[cfg(feature = "patterns")]
+mod pattern;
 
 pub use buffer::{Line, LineBuffer, LineTooLong, Lines};
-pub use key::{KeySelector, KeySelectorError};
+pub use json::{JsonPath, JsonPathError};
+pub use key::{KeyReader, KeySelector, KeySelectorError};
+pub use normalization::{Normalization, UnknownNormalization};
+#[cfg(feature = "patterns")]
+pub use pattern::{KeyPattern, KeyPatternError};

@@ -8,7 +8,7 @@ use super::handle::Store;
 use super::medium::Medium;
 use super::snapshot::Snapshot;
 use super::superblock::Parameters;
-use crate::filter::{FilterSpec, Registers, Verdict};
+use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 
 /// What was durable in a store when it was opened, and perhaps a little more, in memory. It
@@ -59,6 +59,11 @@ impl ReadOnlyStore {
     /// Its filter, in its text form and as data.
     pub fn spec(&self) -> &FilterSpec {
         &self.snapshot.spec
+    }
+
+    /// Its filter's geometry.
+    pub fn filter(&self) -> &AnyFilter {
+        &self.snapshot.filter
     }
 
     /// What was chosen when it was made.

@@ -1,0 +1,141 @@
+//! Reading in a thread of its own, a few blocks ahead.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+const BLOCK_BYTES: usize = 256 << 10;
+/// Enough that neither side waits for the other's odd slow block.
+const BLOCKS_AHEAD: usize = 4;
+
+/// A reader whose work is done elsewhere. Dropping it ends the thread with its next block.
+pub struct ReadAhead {
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    /// Where blocks go to be filled again.
+    used: SyncSender<Vec<u8>>,
+    block: Vec<u8>,
+    at: usize,
+}
+
+impl ReadAhead {
+    pub fn start(mut reader: impl Read + Send + 'static) -> io::Result<Self> {
+        let (full, blocks) = sync_channel(BLOCKS_AHEAD);
+        let (used, empty) = sync_channel::<Vec<u8>>(BLOCKS_AHEAD + 2);
+        let work = move || {
+            loop {
+                let mut block = empty.try_recv().unwrap_or_default();
+                block.clear();
+                // A block that fails halfway brings what it has; the next brings the error.
+                let read = reader
+                    .by_ref()
+                    .take(BLOCK_BYTES as u64)
+                    .read_to_end(&mut block);
+                if !block.is_empty() && full.send(Ok(block)).is_err() {
+                    return;
+                }
+                match read {
+                    Ok(0) => return,
+                    Ok(_) => {}
+                    Err(error) => {
+                        let _ = full.send(Err(error));
+                        return;
+                    }
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("dedupstore unpack".to_owned())
+            .spawn(work)?;
+        Ok(ReadAhead {
+            blocks,
+            used,
+            block: Vec::new(),
+            at: 0,
+        })
+    }
+}
+
+impl Read for ReadAhead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            if self.at == self.block.len() {
+                // Only the first block is waited for.
+                let next = match filled {
+                    0 => self.blocks.recv().ok(),
+                    _ => self.blocks.try_recv().ok(),
+                };
+                let Some(next) = next else { break };
+                match next {
+                    Ok(block) => {
+                        let used = std::mem::replace(&mut self.block, block);
+                        let _ = self.used.try_send(used);
+                        self.at = 0;
+                    }
+                    Err(error) if filled == 0 => return Err(error),
+                    // The channel is closed behind an error, so it must be kept.
+                    Err(error) => {
+                        self.failed(error);
+                        break;
+                    }
+                }
+            }
+            let count = (self.block.len() - self.at).min(buffer.len() - filled);
+            buffer[filled..filled + count].copy_from_slice(&self.block[self.at..self.at + count]);
+            self.at += count;
+            filled += count;
+        }
+        Ok(filled)
+    }
+}
+
+impl ReadAhead {
+    /// The next read fails with this.
+    fn failed(&mut self, error: io::Error) {
+        let (send, blocks) = sync_channel(1);
+        let _ = send.send(Err(error));
+        self.blocks = blocks;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Pieces(Vec<io::Result<Vec<u8>>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.is_empty() {
+                true => Ok(0),
+                false => {
+                    let piece = self.0.remove(0)?;
+                    buffer[..piece.len()].copy_from_slice(&piece);
+                    Ok(piece.len())
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn everything_comes_in_order() {
+        let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7) as u8).collect();
+        let mut ahead = ReadAhead::start(io::Cursor::new(bytes.clone())).expect("a thread");
+        let mut read = Vec::new();
+        ahead.read_to_end(&mut read).expect("read");
+        assert!(read == bytes);
+    }
+
+    #[test]
+    fn what_came_before_an_error_comes_before_it() {
+        let pieces = vec![
+            Ok(b"one".to_vec()),
+            Ok(b"two".to_vec()),
+            Err(io::ErrorKind::InvalidData.into()),
+        ];
+        let mut ahead = ReadAhead::start(Pieces(pieces)).expect("a thread");
+        let mut read = Vec::new();
+        let error = ahead.read_to_end(&mut read).expect_err("it fails");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert_eq!(read, b"onetwo");
+    }
+}

@@ -1,0 +1,158 @@
+//! How a run goes, in Prometheus' text form, for a file that its node exporter reads.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::error::Failure;
+use crate::sieve::Tally;
+
+/// A file that is replaced at an interval, whole.
+pub struct Metrics {
+    path: PathBuf,
+    interval: Duration,
+    next: Instant,
+    started_unix_seconds: f64,
+}
+
+/// What this run has done so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    pub before: Tally,
+    pub now: Tally,
+    pub without_key: u64,
+    pub consumed_bytes: u64,
+}
+
+impl Metrics {
+    /// Writes at once, so that a file that cannot be written is found out first.
+    pub fn start(path: &Path, interval: Duration, reading: &Reading) -> Result<Self, Failure> {
+        let metrics = Metrics {
+            path: path.to_owned(),
+            interval,
+            next: Instant::now() + interval,
+            started_unix_seconds: unix_seconds(),
+        };
+        metrics.write(reading)?;
+        Ok(metrics)
+    }
+
+    /// Writes if it is time.
+    pub fn offer(&mut self, reading: impl FnOnce() -> Reading) -> Result<(), Failure> {
+        let now = Instant::now();
+        if now < self.next {
+            return Ok(());
+        }
+        self.next = now + self.interval;
+        self.write(&reading())
+    }
+
+    /// Writes now.
+    pub fn write(&self, reading: &Reading) -> Result<(), Failure> {
+        let failed = |error| Failure::Metrics {
+            path: self.path.clone(),
+            error,
+        };
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.new", std::process::id()));
+        let temporary = self.path.with_file_name(name);
+        let written = File::create(&temporary)
+            .and_then(|mut file| file.write_all(self.text(reading).as_bytes()))
+            .and_then(|()| fs::rename(&temporary, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written.map_err(failed)
+    }
+
+    fn text(&self, reading: &Reading) -> String {
+        let Reading { before, now, .. } = reading;
+        let mut text = String::new();
+        let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, f64)]| {
+            text += &format!("# HELP dedupstore_{name} {help}\n# TYPE dedupstore_{name} {kind}\n");
+            for (labels, value) in samples {
+                text += &format!("dedupstore_{name}{labels} {value}\n");
+            }
+        };
+        family(
+            "items_total",
+            "counter",
+            "Lines of this run by verdict.",
+            &[
+                ("{verdict=\"new\"}", (now.new - before.new) as f64),
+                ("{verdict=\"seen\"}", (now.seen - before.seen) as f64),
+                ("{verdict=\"without_key\"}", reading.without_key as f64),
+            ],
+        );
+        let bytes = reading.consumed_bytes as f64;
+        family(
+            "read_bytes_total",
+            "counter",
+            "Bytes of input read by this run.",
+            &[("", bytes)],
+        );
+        let observations = (now.new + now.seen) as f64;
+        family(
+            "observations",
+            "gauge",
+            "Keys met by all runs.",
+            &[("", observations)],
+        );
+        family(
+            "fill_ratio",
+            "gauge",
+            "Share of the filter's cells in use.",
+            &[("", now.load)],
+        );
+        family(
+            "drop_chance",
+            "gauge",
+            "Chance that a key never met would be taken for seen.",
+            &[("", now.drop_chance)],
+        );
+        let started = self.started_unix_seconds;
+        family(
+            "start_time_seconds",
+            "gauge",
+            "When this run began.",
+            &[("", started)],
+        );
+        if let Some(store) = &now.store {
+            let age = (unix_seconds() - store.checkpoint_unix_seconds as f64).max(0.0);
+            family(
+                "checkpoint_age_seconds",
+                "gauge",
+                "Time since the last checkpoint.",
+                &[("", age)],
+            );
+            let generation = store.generation as f64;
+            family(
+                "checkpoints",
+                "gauge",
+                "Checkpoints taken since the store was made.",
+                &[("", generation)],
+            );
+            let durable = store.durable as f64;
+            family(
+                "durable_observations",
+                "gauge",
+                "Keys that a power cut cannot take back.",
+                &[("", durable)],
+            );
+            let recovered = store.recovered as f64;
+            family(
+                "recovered_observations",
+                "gauge",
+                "Keys brought back from the log when the store was opened.",
+                &[("", recovered)],
+            );
+        }
+        text
+    }
+}
+
+fn unix_seconds() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}

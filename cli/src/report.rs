@@ -1,0 +1,86 @@
+//! `simulate --html`: results as one page that needs nothing else.
+
+use std::fs;
+use std::path::Path;
+
+use dedupstore::lab::{Contestant, CurvePoint, Simulation};
+use serde_json::{Value, json};
+
+use crate::error::Failure;
+
+/// The page; the data goes where its mark is.
+const TEMPLATE: &str = include_str!("report.html");
+const MARK: &str = "/*data*/";
+/// As many as a screen can show apart.
+const STRETCHES: usize = 200;
+
+/// Writes the page.
+pub fn write(path: &Path, stream: &str, simulation: &Simulation) -> Result<(), Failure> {
+    let page = page(stream, simulation);
+    fs::write(path, page).map_err(|error| Failure::Create {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+fn page(stream: &str, simulation: &Simulation) -> String {
+    let summaries = simulation.summaries(stream);
+    let runs: Vec<Value> = simulation
+        .contestants()
+        .iter()
+        .zip(&summaries)
+        .map(|(contestant, summary)| json!({"summary": summary, "curve": curve(contestant)}))
+        .collect();
+    let data = json!({"schema": 1, "stream": stream, "runs": runs});
+    // What a log is called must not end the script.
+    TEMPLATE.replacen(MARK, &data.to_string().replace('<', "\\u003c"), 1)
+}
+
+/// At the end of each stretch: its position, its rates, and the load.
+fn curve(contestant: &Contestant) -> Vec<Value> {
+    let cells = contestant.set().filter().cells().max(1) as f64;
+    let points = contestant.board().curve_of(STRETCHES);
+    let stretch = |pair: &[CurvePoint]| {
+        let (before, after) = (&pair[0], &pair[1]);
+        json!([
+            after.position,
+            after.fpr_since(before),
+            after.fnr_since(before),
+            after.occupied as f64 / cells,
+        ])
+    };
+    points.windows(2).map(stretch).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dedupstore::lab::{NoClock, Truth};
+
+    use super::*;
+
+    #[test]
+    fn the_page_holds_its_data_and_asks_for_nothing() {
+        let mut simulation = Simulation::new(1, Truth::for_fingerprints());
+        simulation
+            .enter(&"bloom".parse().expect("a filter"), 4096)
+            .expect("small");
+        for i in 0..3000u32 {
+            simulation.push_key(&(i % 1000).to_le_bytes(), &NoClock);
+        }
+        simulation.flush(&NoClock);
+        let page = page("</script><script>alert(1)", &simulation);
+        assert!(!page.contains(MARK));
+        assert_eq!(page.matches("</script>").count(), 2, "its own");
+        for word in [
+            "http://", "https://", "src=", "href=", "import", "fetch(", "url(",
+        ] {
+            let found = page.replace("http://www.w3.org/2000/svg", "");
+            assert!(!found.contains(word), "{word}");
+        }
+        let start = page.find("{\"schema\"").expect("data");
+        let end = page[start..].find("</script>").expect("an end") + start;
+        let data: Value = serde_json::from_str(&page[start..end]).expect("JSON");
+        assert_eq!(data["runs"][0]["summary"]["count"], 3000);
+        assert!(data["runs"][0]["curve"].as_array().expect("points").len() > 10);
+    }
+}

@@ -1,0 +1,105 @@
+//! A key by regular expression.
+
+use std::fmt;
+use std::str::FromStr;
+
+use regex::bytes::{CaptureLocations, Regex};
+
+/// The key is what the first group matches, or, where the expression has no group, what all
+/// of it matches. Of several matches in a line the first counts.
+#[derive(Clone)]
+pub struct KeyPattern {
+    expression: Regex,
+}
+
+/// An expression that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct KeyPatternError {
+    message: String,
+}
+
+impl FromStr for KeyPattern {
+    type Err = KeyPatternError;
+
+    fn from_str(text: &str) -> Result<Self, KeyPatternError> {
+        match Regex::new(text) {
+            Ok(expression) => Ok(KeyPattern { expression }),
+            Err(error) => Err(KeyPatternError {
+                message: error.to_string(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for KeyPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expression.as_str())
+    }
+}
+
+impl fmt::Debug for KeyPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyPattern({self})")
+    }
+}
+
+impl PartialEq for KeyPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.expression.as_str() == other.expression.as_str()
+    }
+}
+
+impl Eq for KeyPattern {}
+
+impl KeyPattern {
+    /// Where a search notes what its groups matched, if there are any: made once, not once a
+    /// line.
+    pub(super) fn locations(&self) -> Option<CaptureLocations> {
+        (self.expression.captures_len() > 1).then(|| self.expression.capture_locations())
+    }
+
+    /// The key of a line; nothing if the expression, or its first group, matches nothing.
+    pub(super) fn find<'a>(
+        &self,
+        line: &'a [u8],
+        locations: &mut Option<CaptureLocations>,
+    ) -> Option<&'a [u8]> {
+        match locations {
+            None => Some(self.expression.find(line)?.as_bytes()),
+            Some(locations) => {
+                self.expression.captures_read(locations, line)?;
+                let (start, end) = locations.get(1)?;
+                Some(&line[start..end])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'a>(pattern: &str, line: &'a [u8]) -> Option<&'a [u8]> {
+        let pattern: KeyPattern = pattern.parse().expect("an expression");
+        pattern.find(line, &mut pattern.locations())
+    }
+
+    #[test]
+    fn the_first_group_or_the_whole() {
+        let line = b"GET /a?x=1 HTTP/1.1 \xff";
+        assert_eq!(find("[?]x=[0-9]", line), Some(&b"?x=1"[..]));
+        assert_eq!(find("[A-Z]+ ([^? ]+)", line), Some(&b"/a"[..]));
+        assert_eq!(find("(?:GET|POST) (\\S+)", line), Some(&b"/a?x=1"[..]));
+        assert_eq!(find("POST (.*)", line), None);
+        assert_eq!(find("GET|(POST)", line), None);
+        assert_eq!(find("(?-u)\\xff", line), Some(&b"\xff"[..]));
+        assert_eq!(find("x*", b""), Some(&b""[..]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_shown() {
+        let error = "a(".parse::<KeyPattern>().expect_err("open");
+        assert!(error.to_string().contains("unclosed group"), "{error}");
+    }
+}

@@ -1,0 +1,113 @@
+//! On a terminal: progress and colours, where they are wanted and nowhere else.
+//!
+//! The terminal is made by `script` of util-linux; where that is missing, these are skipped.
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+const RED: &str = "\x1b[31m";
+
+/// What a shell command shows on a terminal of its own; nothing if there can be none.
+fn on_a_terminal(command: &str, environment: &[(&str, &str)]) -> Option<String> {
+    let mut script = Command::new("script");
+    script
+        .args(["-q", "-e", "-c", command, "/dev/null"])
+        .env("DEDUPSTORE", DEDUPSTORE)
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null());
+    match script.output() {
+        Ok(output) if output.status.code() != Some(127) => {
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        _ => {
+            eprintln!("skipped: there is no `script` to make a terminal");
+            None
+        }
+    }
+}
+
+#[test]
+fn progress_shows_rate_share_and_time_left() {
+    let place = TempDir::new().expect("a place");
+    let log = place.path().join("log");
+    let log = log.to_str().expect("text");
+    let command = format!("\"$DEDUPSTORE\" generate shuffle:50 -n 6M > {log}");
+    assert!(
+        Command::new("sh")
+            .args(["-c", &command])
+            .env("DEDUPSTORE", DEDUPSTORE)
+            .status()
+            .expect("a shell")
+            .success()
+    );
+    let run = |command: &str, environment: &[(&str, &str)]| {
+        on_a_terminal(&command.replace("LOG", log), environment)
+    };
+    let Some(shown) = run("\"$DEDUPSTORE\" filter LOG > /dev/null", &[]) else {
+        return;
+    };
+    for part in ["%", "lines,", "a second", "left", "\x1b[32m"] {
+        assert!(shown.contains(part), "{part:?} is not in {shown:?}");
+    }
+    let plain = run(
+        "\"$DEDUPSTORE\" filter LOG > /dev/null",
+        &[("NO_COLOR", "1")],
+    );
+    let plain = plain.expect("a terminal, as before");
+    assert!(
+        plain.contains("a second") && !plain.contains("\x1b[32m"),
+        "{plain:?}"
+    );
+    let piped = run("cat LOG | \"$DEDUPSTORE\" filter > /dev/null", &[]);
+    let piped = piped.expect("a terminal, as before");
+    assert!(
+        piped.contains("a second") && !piped.contains("left"),
+        "{piped:?}"
+    );
+    for silent in [
+        "\"$DEDUPSTORE\" -q filter LOG > /dev/null",
+        "\"$DEDUPSTORE\" filter LOG > /dev/null 2> /dev/null",
+    ] {
+        assert_eq!(run(silent, &[]).as_deref(), Some(""), "{silent}");
+    }
+    let lines = run("head -n 20000 LOG | \"$DEDUPSTORE\" filter", &[]);
+    assert!(!lines.expect("a terminal").contains("a second"));
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_ask() {
+    let command = "\"$DEDUPSTORE\" filter /no/such/file";
+    let Some(shown) = on_a_terminal(command, &[]) else {
+        return;
+    };
+    assert!(shown.contains(&format!("{RED}dedupstore:")), "{shown:?}");
+    for (command, environment, coloured) in [
+        (
+            "\"$DEDUPSTORE\" filter /no",
+            &[("NO_COLOR", "1")][..],
+            false,
+        ),
+        ("\"$DEDUPSTORE\" filter /no", &[("TERM", "dumb")], false),
+        ("\"$DEDUPSTORE\" --color never filter /no", &[], false),
+        (
+            "\"$DEDUPSTORE\" filter --color=always /no",
+            &[("NO_COLOR", "1")],
+            true,
+        ),
+        ("\"$DEDUPSTORE\" filter /no 2>&1 | cat", &[], false),
+        (
+            "\"$DEDUPSTORE\" --color always filter /no 2>&1 | cat",
+            &[],
+            true,
+        ),
+    ] {
+        let shown = on_a_terminal(command, environment).expect("a terminal, as before");
+        assert!(shown.contains("/no"), "{shown:?}");
+        assert_eq!(shown.contains(RED), coloured, "{command}: {shown:?}");
+    }
+}
