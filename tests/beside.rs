@@ -8,7 +8,7 @@ use dedupstore::store::{
     CreateOptions, Directory, Durability, OpenOptions, SharedStore, Store, StoreError, backup,
     inspect, verify,
 };
-use dedupstore::{KeyHasher, Observation, SeenSet, Verdict, state_digest};
+use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 use tempfile::TempDir;
 
 const SEED: u64 = 5;
@@ -22,7 +22,9 @@ fn observation(number: u64) -> Observation {
 
 fn expected_digest(count: u64) -> u64 {
     let spec = FILTER.parse().expect("a filter");
-    let mut set = SeenSet::in_memory(&spec, MEMORY_BITS, SEED).expect("small");
+    let mut set = CreateOptions::new(spec, MEMORY_BITS)
+        .in_memory(SEED)
+        .expect("small");
     for number in 0..count {
         set.observe_one(observation(number));
     }

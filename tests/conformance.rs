@@ -203,7 +203,7 @@ proptest! {
         }
         prop_assert_eq!(recorded.count(), stream.len() as u64);
         let Bench { filter, region, registers } = &mut replayed;
-        filter.observe_recorded(&mut region[..], registers, &recorded);
+        filter.observe_recorded(&mut region[..], registers, &recorded, &mut Vec::new());
         prop_assert_eq!(replayed.digest(), lived.digest());
     }
 

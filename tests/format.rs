@@ -59,38 +59,45 @@ fn copy_directory(from: &Path, to: &Path) {
 /// filter: run this test with DEDUPSTORE_MAKE_GOLDEN=1, which touches none that exists.
 #[test]
 fn stores_of_version_1_open_for_ever() {
-    for &descriptor in registry() {
-        let kept = fixture("stores").join(format!("version-1-{}.dds", descriptor.name));
-        let spec = FilterSpec::with_defaults(descriptor);
+    let plain = registry().iter().map(|descriptor| (descriptor.name, 0));
+    let audited = [("bloom", 4096), ("stable", 4096)];
+    for (name, audit_bytes) in plain.chain(audited) {
+        let kept = fixture("stores").join(match audit_bytes {
+            0 => format!("version-1-{name}.dds"),
+            _ => format!("version-1-{name}-audited.dds"),
+        });
+        let spec: FilterSpec = name.parse().expect("a filter");
         if std::env::var_os("DEDUPSTORE_MAKE_GOLDEN").is_some() && !kept.exists() {
-            make_golden(&kept, &spec);
+            make_golden(&kept, &spec, audit_bytes);
         }
         let directory = TempDir::new().expect("a place");
         let path = directory.path().join("copy.dds");
         copy_directory(&kept, &path);
         let store = Store::open(&path, OpenOptions::default()).expect("it opens");
         assert_eq!(store.spec(), &spec);
+        assert_eq!(store.audit_bytes(), audit_bytes);
         assert!(
             store.recovery().replayed > 0,
             "it was left with a log to replay"
         );
-        let mut set = SeenSet::in_memory(&spec, GOLDEN_BITS, GOLDEN_SEED).expect("small");
+        let mut set =
+            SeenSet::audited(&spec, GOLDEN_BITS, GOLDEN_SEED, audit_bytes).expect("small");
         for key in golden_keys() {
             set.observe(&key);
         }
         assert_eq!(
             state_digest(store.region(), store.registers()),
             state_digest(set.region(), set.registers()),
-            "{}",
-            descriptor.name
+            "{name}",
         );
     }
 }
 
-fn make_golden(path: &Path, spec: &FilterSpec) {
+fn make_golden(path: &Path, spec: &FilterSpec, audit_bytes: u32) {
     let mut options = CreateOptions::new(spec.clone(), GOLDEN_BITS);
     options.seed = Some(GOLDEN_SEED);
     options.log_bytes = Some(8192);
+    options.audit_bytes = Some(audit_bytes);
     let opening = OpenOptions {
         threads: false,
         ..OpenOptions::default()

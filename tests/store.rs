@@ -5,7 +5,7 @@ use std::time::Duration;
 use dedupstore::store::{
     Backing, Claim, CreateOptions, Directory, Durability, OpenOptions, Store, StoreError,
 };
-use dedupstore::{KeyHasher, Observation, SeenSet, Verdict, state_digest};
+use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 use tempfile::TempDir;
 
 const SEED: u64 = 5;
@@ -29,7 +29,9 @@ fn digest(store: &Store<Directory>) -> u64 {
 
 fn expected_digest(filter: &str, memory_bits: u64, observations: &[Observation]) -> u64 {
     let spec = filter.parse().expect("a filter");
-    let mut set = SeenSet::in_memory(&spec, memory_bits, SEED).expect("small");
+    let mut set = CreateOptions::new(spec, memory_bits)
+        .in_memory(SEED)
+        .expect("small");
     let mut verdicts = vec![Verdict::New; observations.len()];
     set.observe_batch(observations, &mut verdicts);
     state_digest(set.region(), set.registers())

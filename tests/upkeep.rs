@@ -7,7 +7,7 @@ use dedupstore::store::{
     CreateOptions, Directory, Durability, Finding, Loss, OpenOptions, Severity, Store, StoreError,
     StoreFile, inspect, repair, verify,
 };
-use dedupstore::{KeyHasher, Observation, SeenSet, Verdict, state_digest};
+use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 use tempfile::TempDir;
 
 const SEED: u64 = 5;
@@ -26,7 +26,9 @@ fn keys(count: usize) -> Vec<Observation> {
 
 fn expected_digest(count: usize) -> u64 {
     let spec = FILTER.parse().expect("a filter");
-    let mut set = SeenSet::in_memory(&spec, MEMORY_BITS, SEED).expect("small");
+    let mut set = CreateOptions::new(spec, MEMORY_BITS)
+        .in_memory(SEED)
+        .expect("small");
     let mut verdicts = vec![Verdict::New; count];
     set.observe_batch(&keys(count), &mut verdicts);
     state_digest(set.region(), set.registers())

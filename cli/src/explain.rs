@@ -67,7 +67,7 @@ impl Explanation {
         let fingerprint = store.hasher().fingerprint(normalized);
         let places = store.filter().places(fingerprint).into_iter();
         let read = |place: dedupstore::filter::Place| {
-            let value = place.read(store.region());
+            let value = place.read(store.filter_region());
             (place, value)
         };
         Ok(Explanation {

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use dedupstore::audit::AuditedFilter;
 use dedupstore::lines::KeyReader;
 use dedupstore::store::{Durability, Parameters, Store};
 use dedupstore::{CreateError, Memory, SeenSet};
@@ -167,10 +168,11 @@ impl Run {
     fn fresh_set(&self) -> Result<SeenSet, Failure> {
         let choice = self.arguments.filter.choice()?;
         let seed = choice.seed.unwrap_or(0);
-        Ok(SeenSet::in_memory(
+        Ok(SeenSet::audited(
             &choice.filter,
             choice.memory_bits,
             seed,
+            AuditedFilter::default_audit_bytes(choice.memory_bits),
         )?)
     }
 
@@ -182,8 +184,8 @@ impl Run {
         let store = Store::open_read_only(path).map_err(Failure::store(path))?;
         self.arguments.filter.agree_with(path, store.parameters())?;
         self.normalize_like(path, store.parameters())?;
-        let mut region = Memory::zeroed(store.region().len()).map_err(CreateError::from)?;
-        region.copy_from_slice(store.region());
+        let mut region = Memory::zeroed(store.filter_region().len()).map_err(CreateError::from)?;
+        region.copy_from_slice(store.filter_region());
         let parameters = store.parameters();
         Ok(SeenSet::resume(
             store.spec(),
@@ -319,8 +321,11 @@ impl Outcome {
             "seconds": seconds,
             "lines_per_second": lines as f64 / seconds.max(1e-9),
             "load": self.after.load,
-            "estimated_fpr": self.after.drop_chance,
-            "estimated_fnr": null,
+            "drop_chance": self.after.drop_chance,
+            "estimated_fpr": self.after.audited_fpr.map_or(self.after.drop_chance, |fpr| fpr.value),
+            "estimated_fpr_interval": self.after.audited_fpr.map(|fpr| [fpr.low, fpr.high]),
+            "estimated_fnr": self.after.audited_fnr.map(|fnr| fnr.value),
+            "estimated_fnr_interval": self.after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::{Inspection, inspect};
 use serde_json::{Value, json};
 
@@ -70,6 +71,50 @@ fn wait(interval: Duration) -> Result<(), Failure> {
     }
 }
 
+/// What the store found out about itself by knowing the truth for some keys.
+fn audited(audit: &AuditReport) -> Vec<(&'static str, String)> {
+    let estimate = |estimate: Option<Estimate>, what: &str| match estimate {
+        None => format!("not known: no {what} sampled yet"),
+        Some(Estimate {
+            value,
+            low,
+            high,
+            sample,
+        }) => format!(
+            "{} ({} to {}), {} {what}",
+            percent(Some(value)),
+            percent(Some(low)),
+            percent(Some(high)),
+            grouped(sample),
+        ),
+    };
+    let round = |count: f64| grouped(count.round() as u64);
+    let distinct = audit.distinct;
+    vec![
+        ("FPR", estimate(audit.fpr, "new keys")),
+        ("FNR", estimate(audit.fnr, "repeats")),
+        (
+            "distinct keys",
+            match audit.one_in {
+                1 => round(distinct.value),
+                _ => format!(
+                    "{} ({} to {})",
+                    round(distinct.value),
+                    round(distinct.low),
+                    round(distinct.high)
+                ),
+            },
+        ),
+        (
+            "sample",
+            match audit.one_in {
+                1 => "every key".to_owned(),
+                one_in => format!("one key in {}", grouped(one_in)),
+            },
+        ),
+    ]
+}
+
 fn as_json(inspection: &Inspection) -> Value {
     let mut object = json!({"schema": 1});
     if let (Some(object), Ok(Value::Object(fields))) =
@@ -121,6 +166,9 @@ fn page(path: &str, inspection: &Inspection) -> String {
             ),
         ],
     );
+    if let Some(audit) = &inspection.audit {
+        group("Audited, 95 % interval", &audited(audit));
+    }
     let sequence = [
         (
             "checkpoint",

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use dedupstore::audit::Estimate;
+
 use crate::error::Failure;
 use crate::sieve::Tally;
 
@@ -111,6 +113,32 @@ impl Metrics {
             "Chance that a key never met would be taken for seen.",
             &[("", now.drop_chance)],
         );
+        let audits = [
+            (
+                "audited_fpr",
+                "Share of new keys taken for seen",
+                now.audited_fpr,
+            ),
+            (
+                "audited_fnr",
+                "Share of repeats taken for new",
+                now.audited_fnr,
+            ),
+        ];
+        for (name, help, estimate) in audits {
+            if let Some(Estimate {
+                value, low, high, ..
+            }) = estimate
+            {
+                let help = format!("{help}, by audit, with its 95 % interval.");
+                let samples = [
+                    ("{bound=\"value\"}", value),
+                    ("{bound=\"low\"}", low),
+                    ("{bound=\"high\"}", high),
+                ];
+                family(name, "gauge", &help, &samples);
+            }
+        }
         let started = self.started_unix_seconds;
         family(
             "start_time_seconds",

@@ -1,5 +1,6 @@
 //! Lines in, verdicts, lines out: one path for every kind of memory.
 
+use dedupstore::audit::Estimate;
 use dedupstore::lines::{KeyReader, Line};
 use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
@@ -39,6 +40,10 @@ pub struct Tally {
     pub seen: u64,
     pub load: f64,
     pub drop_chance: f64,
+    /// New keys taken for seen, as the audit found.
+    pub audited_fpr: Option<Estimate>,
+    /// Repeats taken for new, as the audit found.
+    pub audited_fnr: Option<Estimate>,
     pub store: Option<StoreTally>,
 }
 
@@ -77,7 +82,10 @@ impl Remembers for SeenSet {
     }
 
     fn tally(&mut self) -> Tally {
+        let audit = self.audit();
         Tally {
+            audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
+            audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
             new: self.registers().new_count(),
             seen: self.registers().seen_count(),
             load: self.load(),

@@ -110,8 +110,12 @@ impl Remembers for Stored {
     }
 
     fn tally(&mut self) -> Tally {
-        match self.store.hold().as_ref() {
+        let held = self.store.hold();
+        let audit = held.as_ref().and_then(|store| store.audit());
+        match held.as_ref() {
             Some(store) => Tally {
+                audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
+                audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
                 new: store.registers().new_count(),
                 seen: store.registers().seen_count(),
                 load: store.load(),

@@ -23,6 +23,7 @@
 //! no clock, no threads, no global randomness. The same state and the same observations give
 //! the same bytes on every target.
 
+pub mod audit;
 pub mod bytes;
 pub mod filter;
 pub mod fingerprint;

@@ -27,6 +27,34 @@ impl Region for [u8] {
     }
 }
 
+/// Part of a region, as a region.
+pub struct Part<'a, R: ?Sized> {
+    region: &'a mut R,
+    range: Range<usize>,
+}
+
+impl<'a, R: Region + ?Sized> Part<'a, R> {
+    /// The bytes of `range`.
+    pub fn new(region: &'a mut R, range: Range<usize>) -> Self {
+        Part { region, range }
+    }
+}
+
+impl<R: Region + ?Sized> Region for Part<'_, R> {
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        &self.region.bytes()[self.range.clone()]
+    }
+
+    #[inline(always)]
+    fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        debug_assert!(range.end <= self.range.len());
+        let start = self.range.start;
+        self.region
+            .bytes_mut(start + range.start..start + range.end)
+    }
+}
+
 /// Zeroed memory whose first byte starts a cache line.
 ///
 /// Large ones are anonymous maps that ask for huge pages: a filter touches lines at

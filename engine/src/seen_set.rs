@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::audit::{AuditReport, AuditedFilter};
 use crate::filter::{
     AnyFilter, BuildError, CannotForget, FilterSpec, Observation, Registers, Verdict,
 };
@@ -12,7 +13,7 @@ use crate::region::{Memory, OutOfMemory, Region};
 #[derive(Debug)]
 pub struct SeenSet<M = Memory> {
     spec: FilterSpec,
-    filter: AnyFilter,
+    filter: AuditedFilter,
     hasher: KeyHasher,
     region: M,
     registers: Registers,
@@ -48,13 +49,14 @@ pub enum CreateError {
     },
 }
 
-/// The filter of a spec, if it can work on keys that are any bytes.
+/// The filter of a spec with an audit, if it can work on keys that are any bytes.
 pub(crate) fn build_for_keys(
     spec: &FilterSpec,
     memory_bits: u64,
-) -> Result<AnyFilter, CreateError> {
-    let filter = AnyFilter::build(spec, memory_bits)?;
-    match filter.takes_numbers() {
+    audit_bytes: u32,
+) -> Result<AuditedFilter, CreateError> {
+    let filter = AuditedFilter::build(spec, memory_bits, audit_bytes)?;
+    match filter.filter().takes_numbers() {
         true => Err(CreateError::NumbersOnly {
             filter: spec.to_string(),
         }),
@@ -66,8 +68,19 @@ impl SeenSet<Memory> {
     /// An empty set in memory of its own. The seed keys both the hash and the filter's
     /// generator: the same seed and the same keys give the same verdicts everywhere.
     pub fn in_memory(spec: &FilterSpec, memory_bits: u64, seed: u64) -> Result<Self, CreateError> {
-        build_for_keys(spec, memory_bits)?;
-        Self::of_numbers(spec, memory_bits, seed)
+        Self::audited(spec, memory_bits, seed, 0)
+    }
+
+    /// An empty set that [knows its own error](SeenSet::audit), by a sample of keys in
+    /// `audit_bytes` beyond the filter's memory.
+    pub fn audited(
+        spec: &FilterSpec,
+        memory_bits: u64,
+        seed: u64,
+        audit_bytes: u32,
+    ) -> Result<Self, CreateError> {
+        let filter = build_for_keys(spec, memory_bits, audit_bytes)?;
+        Self::empty(spec, filter, seed)
     }
 
     /// An empty set that the laboratory feeds by [`observe_one`](SeenSet::observe_one): to a
@@ -77,7 +90,11 @@ impl SeenSet<Memory> {
         memory_bits: u64,
         seed: u64,
     ) -> Result<Self, CreateError> {
-        let filter = AnyFilter::build(spec, memory_bits)?;
+        let filter = AuditedFilter::build(spec, memory_bits, 0)?;
+        Self::empty(spec, filter, seed)
+    }
+
+    fn empty(spec: &FilterSpec, filter: AuditedFilter, seed: u64) -> Result<Self, CreateError> {
         let region = Memory::zeroed(filter.region_bytes())?;
         Ok(SeenSet {
             spec: spec.clone(),
@@ -90,7 +107,7 @@ impl SeenSet<Memory> {
 }
 
 impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
-    /// Takes up a state: a region and registers that an earlier set left.
+    /// Takes up a state: a region and registers that an earlier set left, without an audit.
     pub fn resume(
         spec: &FilterSpec,
         memory_bits: u64,
@@ -98,7 +115,7 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
         region: M,
         registers: Registers,
     ) -> Result<Self, CreateError> {
-        let filter = build_for_keys(spec, memory_bits)?;
+        let filter = build_for_keys(spec, memory_bits, 0)?;
         if region.len() != filter.region_bytes() {
             return Err(CreateError::RegionLength {
                 filter: spec.to_string(),
@@ -135,8 +152,9 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
 
     /// [`observe`](SeenSet::observe) for a key already hashed.
     pub fn observe_one(&mut self, observation: Observation) -> Verdict {
-        self.filter
-            .observe(&mut *self.region, &mut self.registers, observation)
+        let mut verdict = [Verdict::New];
+        self.observe_batch(&[observation], &mut verdict);
+        verdict[0]
     }
 
     /// [`contains`](SeenSet::contains) for a key already hashed.
@@ -170,7 +188,13 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
 
     /// The filter's geometry.
     pub fn filter(&self) -> &AnyFilter {
-        &self.filter
+        self.filter.filter()
+    }
+
+    /// What is known of its own error; nothing unless it is
+    /// [audited](SeenSet::audited).
+    pub fn audit(&self) -> Option<AuditReport> {
+        self.filter.report(&self.region)
     }
 
     /// The large part of the state.
@@ -185,11 +209,11 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
 
     /// The chance that a key never met would be taken for Seen now.
     pub fn drop_chance(&self) -> f64 {
-        self.filter.drop_chance(&self.registers)
+        self.filter().drop_chance(&self.registers)
     }
 
     /// The share of cells in use.
     pub fn load(&self) -> f64 {
-        self.filter.load(&self.registers)
+        self.filter().load(&self.registers)
     }
 }

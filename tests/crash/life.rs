@@ -8,6 +8,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::Failure;
 use super::medium::{Disk, SimulatedMedium};
 
+/// An audit of a dozen keys, so that its sample is halved often.
+const AUDIT_BYTES: u32 = 1024;
 /// The seed of every store here.
 pub const SEED: u64 = 77;
 
@@ -32,8 +34,7 @@ pub struct Model {
 impl Model {
     /// Of a store that has observed nothing.
     pub fn new(options: &CreateOptions) -> Self {
-        let seed = options.seed.unwrap_or(SEED);
-        let set = SeenSet::in_memory(&options.filter, options.memory_bits, seed).expect("small");
+        let set = options.in_memory(SEED).expect("small");
         Model {
             options: options.clone(),
             observations: Vec::new(),
@@ -105,10 +106,11 @@ impl Model {
 
 /// The smallest logs, and a region of a few blocks.
 pub fn options(filter: &str, blocks: u64) -> CreateOptions {
-    let memory_bits = blocks * 8192 * 8 - 5000;
+    let memory_bits = blocks * 8192 * 8 - 5000 - 8 * u64::from(AUDIT_BYTES);
     let mut options = CreateOptions::new(filter.parse().expect("a filter"), memory_bits);
     options.seed = Some(SEED);
     options.log_bytes = Some(4096);
+    options.audit_bytes = Some(AUDIT_BYTES);
     options
 }
 

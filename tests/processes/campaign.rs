@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use dedupstore::rng::Generator;
 use dedupstore::store::{CreateOptions, Durability, OpenOptions, Store};
-use dedupstore::{KeyHasher, Observation, SeenSet, Verdict, state_digest};
+use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 
 use crate::place;
 
@@ -161,7 +161,9 @@ fn what_was_acknowledged_survives_every_kill() {
     assert_eq!(store.sequence(), observations);
     assert_eq!(store.recovery().replayed, 0, "the last one closed it");
     let spec = FILTER.parse().expect("a filter");
-    let mut set = SeenSet::in_memory(&spec, MEMORY_BITS, SEED).expect("memory");
+    let mut set = CreateOptions::new(spec, MEMORY_BITS)
+        .in_memory(SEED)
+        .expect("memory");
     for number in 0..observations {
         set.observe_one(observation(number));
     }

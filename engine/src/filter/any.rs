@@ -151,6 +151,7 @@ impl AnyFilter {
     }
 
     /// Observes what a log holds: the state is the one that observing everything gave.
+    /// The verdicts of what is known in full replace those in `verdicts`.
     ///
     /// # Panics
     /// If there are not as many gaps as observations.
@@ -159,9 +160,12 @@ impl AnyFilter {
         region: &mut R,
         registers: &mut Registers,
         recorded: &Recorded,
+        verdicts: &mut Vec<Verdict>,
     ) {
         assert_eq!(recorded.observations.len(), recorded.gaps.len());
-        dispatch!(self, f => rerun(f, region, registers, recorded));
+        verdicts.clear();
+        verdicts.resize(recorded.observations.len(), Verdict::New);
+        dispatch!(self, f => rerun(f, region, registers, recorded, verdicts));
     }
 
     /// Whether a key can be taken out again.
@@ -266,6 +270,7 @@ fn rerun<F: Filter, R: Region + ?Sized>(
     region: &mut R,
     registers: &mut Registers,
     recorded: &Recorded,
+    verdicts: &mut [Verdict],
 ) {
     let Recorded {
         observations,
@@ -288,10 +293,11 @@ fn rerun<F: Filter, R: Region + ?Sized>(
     for _ in 0..LOOKAHEAD {
         ask(region);
     }
-    for (observation, &gap) in observations.iter().zip(gaps) {
+    let known = observations.iter().zip(gaps);
+    for ((observation, &gap), verdict) in known.zip(verdicts) {
         ask(region);
         registers.count_without_trace(gap, draws);
-        step(filter, region, registers, *observation);
+        *verdict = step(filter, region, registers, *observation);
     }
     registers.count_without_trace(*trailing, draws);
 }

@@ -13,9 +13,10 @@ use super::layout::{LOG_START, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use super::log::LogWriter;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
-use super::superblock::{LogPosition, Parameters, SPARSE_LOG, Superblock};
-use crate::filter::{AnyFilter, FilterSpec, Registers};
-use crate::seen_set::{CreateError, build_for_keys};
+use super::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
+use crate::audit::AuditedFilter;
+use crate::filter::{FilterSpec, Registers};
+use crate::seen_set::{CreateError, SeenSet, build_for_keys};
 
 /// What a new store is to be.
 #[derive(Clone, Debug)]
@@ -30,6 +31,9 @@ pub struct CreateOptions {
     /// The size of each of its two logs; that of the region, within reason, if none is given.
     /// A checkpoint comes when a log is full, so larger logs mean fewer of them.
     pub log_bytes: Option<u64>,
+    /// The bytes of the audit, beyond the filter's memory; 0 for none, and
+    /// [what fits the memory](AuditedFilter::default_audit_bytes) if nothing is given.
+    pub audit_bytes: Option<u32>,
     /// How keys are changed before they are hashed, for those who feed it to know.
     pub normalization: String,
 }
@@ -42,14 +46,31 @@ impl CreateOptions {
             memory_bits,
             seed: None,
             log_bytes: None,
+            audit_bytes: None,
             normalization: String::new(),
         }
     }
 
+    /// The same filter with the same audit in memory only; `seed` is used if none is given.
+    pub fn in_memory(&self, seed: u64) -> Result<SeenSet, CreateError> {
+        let seed = self.seed.unwrap_or(seed);
+        SeenSet::audited(&self.filter, self.memory_bits, seed, self.audit_bytes())
+    }
+
+    fn audit_bytes(&self) -> u32 {
+        let fitting = AuditedFilter::default_audit_bytes(self.memory_bits);
+        self.audit_bytes.unwrap_or(fitting)
+    }
+
+    /// The filter, with its audit.
+    fn build(&self) -> Result<AuditedFilter, StoreError> {
+        let filter = build_for_keys(&self.filter, self.memory_bits, self.audit_bytes())?;
+        Ok(filter)
+    }
+
     /// How large the files will be; they never grow.
     pub fn layout(&self) -> Result<Layout, StoreError> {
-        let filter = build_for_keys(&self.filter, self.memory_bits)?;
-        let region_bytes = filter.region_bytes() as u64;
+        let region_bytes = self.build()?.region_bytes() as u64;
         let as_the_region = region_bytes.clamp(1 << 20, 2 << 30);
         let log_bytes = self.log_bytes.unwrap_or(as_the_region);
         if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
@@ -81,12 +102,16 @@ impl CreateOptions {
         let mark = Mark::default();
         write(StoreFile::Mark, mark.offset(), &mark.encode(&store_id))?;
         sync(StoreFile::Mark)?;
-        let filter = AnyFilter::build(&self.filter, self.memory_bits).map_err(CreateError::from)?;
+        let filter = self.build()?;
+        let mut features = 0;
+        if filter.filter().seen_leaves_no_trace() {
+            features |= SPARSE_LOG;
+        }
+        if self.audit_bytes() > 0 {
+            features |= AUDIT;
+        }
         let mut superblock = Superblock {
-            features: match filter.seen_leaves_no_trace() {
-                true => SPARSE_LOG,
-                false => 0,
-            },
+            features,
             store_id,
             generation: 0,
             log: LogPosition {
@@ -98,6 +123,7 @@ impl CreateOptions {
             table_checksum: 0,
             layout,
             unix_seconds: medium.unix_seconds(),
+            audit_bytes: self.audit_bytes(),
             registers: Registers::new(seed),
             parameters: Parameters {
                 filter: self.filter.to_string(),

@@ -24,6 +24,7 @@ pub fn superblock_offsets() -> Vec<(usize, &'static str)> {
         (superblock::PARAMETER_BYTES, "parameter bytes"),
         (superblock::LOG_BYTES, "log bytes"),
         (superblock::UNIX_SECONDS, "unix seconds"),
+        (superblock::AUDIT_BYTES, "audit bytes"),
         (superblock::REGISTERS, "registers"),
         (superblock::PARAMETERS, "parameters"),
         (superblock::CHECKSUM, "checksum"),

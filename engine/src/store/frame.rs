@@ -7,6 +7,7 @@ use super::checksum::{StoreId, placed};
 use super::layout::LOG_START;
 use super::mutant::{Mutant, planted};
 use super::superblock::LogPosition;
+use crate::audit::Trace;
 use crate::bytes::{read_u16, read_u32, read_u64, write_u16, write_u32, write_u64};
 use crate::filter::{Observation, Recorded, Verdict};
 use crate::fingerprint::Fingerprint;
@@ -57,7 +58,7 @@ pub enum Kind {
     /// The next epoch's log goes on from here: eight bytes, of which the first four are the
     /// checksum of its header.
     Switch = 3,
-    /// For filters on which a Seen key leaves no trace: a bit an observation, in words of 64,
+    /// For filters on which most Seen keys leave no trace: a bit an observation, in words of 64,
     /// set if its fingerprint follows.
     Sparse = 4,
 }
@@ -176,8 +177,8 @@ pub enum Payload<'a> {
     Keys(&'a [Observation]),
     /// All of an observation.
     Full(&'a [Observation]),
-    /// Observations and their verdicts: fingerprints only of those that were New.
-    Sparse(&'a [Observation], &'a [Verdict]),
+    /// Observations and their verdicts: fingerprints only of those that left a trace.
+    Sparse(&'a [Observation], &'a [Verdict], Trace),
     /// The checksum of the next log's header.
     Switch(u32),
 }
@@ -198,7 +199,7 @@ impl Payload<'_> {
         match self {
             Payload::Keys(observations)
             | Payload::Full(observations)
-            | Payload::Sparse(observations, _) => observations.len(),
+            | Payload::Sparse(observations, ..) => observations.len(),
             Payload::Switch(_) => 0,
         }
     }
@@ -216,8 +217,8 @@ impl Payload<'_> {
                     cell.copy_from_slice(&observation.fingerprint.0.to_le_bytes());
                 }
             }
-            Payload::Sparse(observations, verdicts) => {
-                encode_sparse(observations, verdicts, frame);
+            Payload::Sparse(observations, verdicts, trace) => {
+                encode_sparse(observations, verdicts, *trace, frame);
             }
             Payload::Full(observations) => {
                 for observation in *observations {
@@ -233,7 +234,12 @@ impl Payload<'_> {
 
 /// Without a branch an observation: every fingerprint is written, and the next goes over it
 /// if it was not to be kept.
-fn encode_sparse(observations: &[Observation], verdicts: &[Verdict], frame: &mut Vec<u8>) {
+fn encode_sparse(
+    observations: &[Observation],
+    verdicts: &[Verdict],
+    trace: Trace,
+    frame: &mut Vec<u8>,
+) {
     let start = frame.len();
     let words = observations.len().div_ceil(64);
     frame.resize(start + 8 * (words + observations.len()), 0);
@@ -243,7 +249,7 @@ fn encode_sparse(observations: &[Observation], verdicts: &[Verdict], frame: &mut
     for (cell, (observations, verdicts)) in bits.chunks_exact_mut(8).zip(chunks) {
         let mut word = 0;
         for (i, (observation, verdict)) in observations.iter().zip(verdicts).enumerate() {
-            let keep = *verdict == Verdict::New;
+            let keep = trace.is_left_by(observation.fingerprint, *verdict);
             fingerprints[8 * kept..8 * kept + 8]
                 .copy_from_slice(&observation.fingerprint.0.to_le_bytes());
             kept += usize::from(keep);
@@ -305,7 +311,7 @@ pub fn encode(frame: &mut Vec<u8>, place: &Place<'_>, payload: Payload<'_>) -> u
     write_u32(frame, offset::MAGIC, FRAME_MAGIC);
     write_u32(frame, offset::PREVIOUS, chain);
     write_u16(frame, offset::KIND, payload.kind() as u16);
-    if let Payload::Sparse(observations, _) = payload {
+    if let Payload::Sparse(observations, ..) = payload {
         write_u16(frame, offset::COUNT, observations.len() as u16);
     }
     write_u32(frame, offset::PAYLOAD_BYTES, payload_bytes as u32);
@@ -373,7 +379,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_sparse_frame_keeps_what_left_a_trace(
-            keys in prop::collection::vec((any::<u64>(), any::<bool>()), 0..300),
+            keys in prop::collection::vec((0u64..16, any::<bool>()), 0..300),
+            mask in prop_oneof![Just(u64::MAX), 0u64..16],
         ) {
             let observations: Vec<Observation> =
                 keys.iter().map(|&(key, _)| Fingerprint(key).into()).collect();
@@ -384,7 +391,7 @@ mod tests {
             let position = LogPosition { epoch: 1, offset: 512, chain: 2, sequence: 3 };
             let place = Place { store: &[7; 16], position, incarnation: 1, watermark: 0 };
             let mut frame = Vec::new();
-            encode(&mut frame, &place, Payload::Sparse(&observations, &verdicts));
+            encode(&mut frame, &place, Payload::Sparse(&observations, &verdicts, Trace::new(mask)));
             let header = FrameHeader::peek(&frame).expect("a frame");
             prop_assert!(is_intact(&[7; 16], 1, 512, &frame));
             prop_assert_eq!(header.frame_bytes(), frame.len());
@@ -394,8 +401,8 @@ mod tests {
             decode_payload(&header, &frame[FRAME_HEADER_BYTES..], &mut recorded);
             prop_assert_eq!(recorded.count(), keys.len() as u64);
             let mut naive = Recorded::default();
-            for (observation, &(_, new)) in observations.iter().zip(&keys) {
-                match new {
+            for (observation, &(key, new)) in observations.iter().zip(&keys) {
+                match new || key & mask == 0 {
                     true => {
                         naive.observations.push(*observation);
                         naive.gaps.push(std::mem::take(&mut naive.trailing));

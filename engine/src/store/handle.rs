@@ -13,10 +13,11 @@ use super::live::LiveRegion;
 use super::log::LogWriter;
 use super::medium::Medium;
 use super::recovery::{Recovered, RecoveryReport, recover};
-use super::superblock::{LogPosition, Parameters, SPARSE_LOG, Superblock};
+use super::superblock::{LogPosition, SPARSE_LOG, Superblock};
 use super::verification::DeferredCheck;
 use super::worker::{CheckpointThread, Done, Job};
-use crate::filter::{AnyFilter, FilterSpec, Observation, Registers, Verdict};
+use crate::audit::{AuditedFilter, Trace};
+use crate::filter::{FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 
 /// How a store is opened.
@@ -50,16 +51,16 @@ impl Default for OpenOptions {
 pub struct Store<M: Medium = Directory> {
     pub(super) progress: Arc<Progress<M>>,
     pub(super) active: Superblock,
-    spec: FilterSpec,
-    filter: AnyFilter,
-    hasher: KeyHasher,
-    live: LiveRegion,
-    registers: Registers,
+    pub(super) spec: FilterSpec,
+    pub(super) filter: AuditedFilter,
+    pub(super) hasher: KeyHasher,
+    pub(super) live: LiveRegion,
+    pub(super) registers: Registers,
     log: LogWriter,
     stage: Stage,
     claims: Claims,
     durability: Durability,
-    report: RecoveryReport,
+    pub(super) report: RecoveryReport,
     deferred: Option<DeferredCheck>,
     // Dropped before the rest: their threads use it.
     checkpoint_thread: Option<CheckpointThread>,
@@ -162,8 +163,9 @@ impl<M: Medium> Store<M> {
             let left = observations.len() - from;
             let room = self.make_room(left)?;
             let to = from + left.min(room);
+            let trace = self.trace();
             self.apply(&observations[from..to], &mut verdicts[from..to]);
-            self.append(&observations[from..to], &verdicts[from..to])?;
+            self.append(&observations[from..to], &verdicts[from..to], trace)?;
             from = to;
         }
         self.after_append()
@@ -217,6 +219,11 @@ impl<M: Medium> Store<M> {
         }
     }
 
+    /// Which of the observations to come the log must hold.
+    pub(super) fn trace(&self) -> Trace {
+        self.filter.trace(self.live.bytes())
+    }
+
     /// Changes memory only.
     pub(super) fn apply(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
         let (filter, registers) = (&self.filter, &mut self.registers);
@@ -234,10 +241,11 @@ impl<M: Medium> Store<M> {
         &mut self,
         observations: &[Observation],
         verdicts: &[Verdict],
+        trace: Trace,
     ) -> Result<(), StoreError> {
         let payload = match self.frame_kind() {
             Kind::Full => Payload::Full(observations),
-            Kind::Sparse => Payload::Sparse(observations, verdicts),
+            Kind::Sparse => Payload::Sparse(observations, verdicts, trace),
             Kind::Keys | Kind::Switch => Payload::Keys(observations),
         };
         let durable = self.progress.durable();
@@ -442,51 +450,6 @@ impl<M: Medium> Store<M> {
             deferred.wait()?;
         }
         self.sync()
-    }
-
-    /// What opening the store found.
-    pub fn recovery(&self) -> &RecoveryReport {
-        &self.report
-    }
-
-    /// What hashes its keys.
-    pub fn hasher(&self) -> KeyHasher {
-        self.hasher
-    }
-
-    /// Its filter, in its text form and as data.
-    pub fn spec(&self) -> &FilterSpec {
-        &self.spec
-    }
-
-    /// What was chosen when it was made.
-    pub fn parameters(&self) -> &Parameters {
-        &self.active.parameters
-    }
-
-    /// The large part of the state.
-    pub fn region(&self) -> &[u8] {
-        self.live.bytes()
-    }
-
-    /// The small part of the state.
-    pub fn registers(&self) -> &Registers {
-        &self.registers
-    }
-
-    /// The share of cells in use.
-    pub fn load(&self) -> f64 {
-        self.filter.load(&self.registers)
-    }
-
-    /// The chance that a key never met would be taken for Seen now.
-    pub fn drop_chance(&self) -> f64 {
-        self.filter.drop_chance(&self.registers)
-    }
-
-    /// The files.
-    pub fn medium(&self) -> &M {
-        &self.progress.medium
     }
 }
 

@@ -105,6 +105,30 @@ pub fn check_blocks(
     Ok(())
 }
 
+/// Part of the region of an image, the blocks it lies in checked.
+pub fn read_part(
+    medium: &impl Medium,
+    superblock: &Superblock,
+    range: std::ops::Range<usize>,
+) -> Result<Vec<u8>, StoreError> {
+    let table = read_table(medium, superblock)?;
+    let checker = Checker { superblock, table };
+    let (file, layout) = (superblock.file(), superblock.layout);
+    let first = range.start as u64 / BLOCK_BYTES;
+    let end = (range.end as u64)
+        .div_ceil(BLOCK_BYTES)
+        .min(layout.blocks());
+    let mut bytes = vec![0; ((end - first) * BLOCK_BYTES) as usize];
+    medium
+        .read(file, layout.block_offset(first), &mut bytes)
+        .map_err(|error| StoreError::on_file("read", file, error))?;
+    fail_on(checker.damages(first, &bytes).next())?;
+    let start = range.start - (first * BLOCK_BYTES) as usize;
+    bytes.drain(..start);
+    bytes.truncate(range.len());
+    Ok(bytes)
+}
+
 /// The region of an image in memory. With `verify`, every block is checked on the way;
 /// without, only the table is.
 pub fn load(

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::directory::Directory;
 use super::error::{Damage, StoreError};
 use super::examination::is_zero;
+use super::image::read_part;
 use super::layout::SUPERBLOCK_BYTES;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
@@ -19,6 +20,7 @@ use super::recovery::filter_of;
 use super::replay::{TornTail, replay};
 use super::snapshot::{ATTEMPTS, newest_superblock_soon};
 use super::superblock::{Superblock, VERSION};
+use crate::audit::{AuditReport, AuditedFilter, Estimate};
 use crate::filter::Recorded;
 use crate::fingerprint::HashScheme;
 
@@ -79,6 +81,14 @@ pub struct Inspection {
     pub load: f64,
     /// The chance that a key never met would be taken for Seen.
     pub estimated_fpr: f64,
+    /// New keys taken for Seen, as found by the audit; nothing if there is none.
+    pub audited_fpr: Option<Estimate>,
+    /// Repeats taken for New, as found by the audit.
+    pub audited_fnr: Option<Estimate>,
+    /// How many distinct keys were met, as estimated from the audit.
+    pub distinct_estimate: Option<f64>,
+    /// All that the audit has found.
+    pub audit: Option<AuditReport>,
 }
 
 /// Inspects a store, beside a writer or not. Reads only.
@@ -94,6 +104,8 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
     let (parameters, registers) = (&superblock.parameters, &superblock.registers);
     let other = StoreFile::image(superblock.generation + 1);
     let now = medium.unix_seconds();
+    let (audit, audit_damage) = read_audit(medium, superblock, &filter)?;
+    let damage = look.damage.as_ref().or(audit_damage.as_ref());
     let hexadecimal = superblock.store_id.iter().map(|byte| format!("{byte:02x}"));
     Ok(Inspection {
         format_version: VERSION,
@@ -117,13 +129,37 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
         log_bytes: superblock.layout.log_bytes,
         log_used_bytes: look.used,
         torn_tail: look.torn,
-        damage: look.damage.as_ref().map(Damage::to_string),
+        damage: damage.map(Damage::to_string),
         observations: registers.observations(),
         new: registers.new_count(),
         seen: registers.seen_count(),
-        load: filter.load(registers),
-        estimated_fpr: filter.drop_chance(registers),
+        load: filter.filter().load(registers),
+        estimated_fpr: filter.filter().drop_chance(registers),
+        audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
+        audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
+        distinct_estimate: audit.as_ref().map(|audit| audit.distinct.value),
+        audit,
     })
+}
+
+/// What the audit in an image has found. A writer may have overtaken us: then there is
+/// nothing to say, and nothing wrong.
+fn read_audit(
+    medium: &impl Medium,
+    superblock: &Superblock,
+    filter: &AuditedFilter,
+) -> Result<(Option<AuditReport>, Option<Damage>), StoreError> {
+    let Some(range) = filter.audit_range() else {
+        return Ok((None, None));
+    };
+    match read_part(medium, superblock, range) {
+        Ok(bytes) => Ok((filter.report_of_audit(&bytes), None)),
+        Err(StoreError::Corrupt(damage)) => {
+            let overtaken = newest_superblock_soon(medium)? != *superblock;
+            Ok((None, (!overtaken).then_some(damage)))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The newest superblock, and how far the log goes.

@@ -98,7 +98,10 @@ pub fn merge(
         ..
     } = &mut union;
     let united = match live.unfrozen() {
-        Some(region) => filter.unite(region, registers, other.live.bytes(), &other.registers),
+        Some(region) => {
+            let other = (&other.filter, other.live.bytes(), &other.registers);
+            filter.unite(region, registers, other)
+        }
         None => Err("its region is being written"),
     };
     united.map_err(|reason| MergeError::NoUnion {
@@ -109,8 +112,8 @@ pub fn merge(
     let layout = union.superblock.layout;
     let report = MergeReport {
         observations: union.sequence(),
-        load: union.filter.load(&union.registers),
-        drop_chance: union.filter.drop_chance(&union.registers),
+        load: union.filter.filter().load(&union.registers),
+        drop_chance: union.filter.filter().drop_chance(&union.registers),
         disk_bytes: layout.disk_bytes(),
     };
     let planted = Directory::create(destination, &layout, |directory| {

@@ -60,6 +60,7 @@ mod shared;
 mod snapshot;
 mod superblock;
 mod verification;
+mod view;
 mod vital_signs;
 mod worker;
 

@@ -6,6 +6,7 @@ use super::layout::LOG_START;
 use super::log::LogWriter;
 use super::medium::Medium;
 use super::superblock::LogPosition;
+use crate::audit::Trace;
 use crate::filter::{Observation, Verdict};
 
 impl<M: Medium> Store<M> {
@@ -23,11 +24,13 @@ impl<M: Medium> Store<M> {
         assert_eq!(observations.len(), verdicts.len());
         assert!(observations.len() <= self.batch_limit());
         self.make_room(observations.len())?;
+        let trace = self.trace();
         self.apply(observations, verdicts);
         Ok(Pending {
             store: self,
             observations,
             verdicts,
+            trace,
             settled: false,
         })
     }
@@ -57,6 +60,7 @@ pub struct Pending<'a, M: Medium> {
     store: &'a mut Store<M>,
     observations: &'a [Observation],
     verdicts: &'a [Verdict],
+    trace: Trace,
     settled: bool,
 }
 
@@ -69,7 +73,8 @@ impl<M: Medium> Pending<'_, M> {
     /// Records the observations.
     pub fn commit(mut self) -> Result<(), StoreError> {
         self.settled = true;
-        self.store.append(self.observations, self.verdicts)?;
+        self.store
+            .append(self.observations, self.verdicts, self.trace)?;
         self.store.after_append()
     }
 }

@@ -8,6 +8,7 @@ use super::handle::Store;
 use super::medium::Medium;
 use super::snapshot::Snapshot;
 use super::superblock::Parameters;
+use crate::audit::AuditReport;
 use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 
@@ -63,7 +64,7 @@ impl ReadOnlyStore {
 
     /// Its filter's geometry.
     pub fn filter(&self) -> &AnyFilter {
-        &self.snapshot.filter
+        self.snapshot.filter.filter()
     }
 
     /// What was chosen when it was made.
@@ -71,7 +72,17 @@ impl ReadOnlyStore {
         &self.snapshot.superblock.parameters
     }
 
-    /// The large part of the state.
+    /// What is known of its own error; nothing if it was made without an audit.
+    pub fn audit(&self) -> Option<AuditReport> {
+        self.snapshot.filter.report(self.region())
+    }
+
+    /// The filter's share of the [region](ReadOnlyStore::region).
+    pub fn filter_region(&self) -> &[u8] {
+        self.snapshot.filter.filter_bytes(self.region())
+    }
+
+    /// The large part of the state: the filter's bytes, and the audit's behind them.
     pub fn region(&self) -> &[u8] {
         self.snapshot.live.bytes()
     }
@@ -88,11 +99,11 @@ impl ReadOnlyStore {
 
     /// The share of cells in use.
     pub fn load(&self) -> f64 {
-        self.snapshot.filter.load(&self.snapshot.registers)
+        self.filter().load(&self.snapshot.registers)
     }
 
     /// The chance that a key never met would be taken for Seen.
     pub fn drop_chance(&self) -> f64 {
-        self.snapshot.filter.drop_chance(&self.snapshot.registers)
+        self.filter().drop_chance(&self.snapshot.registers)
     }
 }

@@ -9,7 +9,8 @@ use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
 use super::replay::{Replayed, TornTail, replay};
 use super::superblock::{LogPosition, Superblock};
-use crate::filter::{AnyFilter, FilterSpec, Registers};
+use crate::audit::AuditedFilter;
+use crate::filter::{FilterSpec, Registers};
 
 /// What opening a store found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub struct RecoveryReport {
 pub struct Recovered {
     pub active: Superblock,
     pub spec: FilterSpec,
-    pub filter: AnyFilter,
+    pub filter: AuditedFilter,
     pub live: LiveRegion,
     pub registers: Registers,
     pub end: LogPosition,
@@ -68,12 +69,13 @@ pub fn newest_superblock(medium: &impl Medium) -> Result<Superblock, StoreError>
 }
 
 /// The filter that a superblock describes, if it fits the sizes it claims.
-pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AnyFilter), StoreError> {
+pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter), StoreError> {
     let parameters = &superblock.parameters;
     let spec: FilterSpec = parameters.filter.parse().map_err(|error| {
         StoreError::Parameters(format!("the store's filter is not known here: {error}"))
     })?;
-    let filter = crate::seen_set::build_for_keys(&spec, parameters.memory_bits)?;
+    let filter =
+        crate::seen_set::build_for_keys(&spec, parameters.memory_bits, superblock.audit_bytes)?;
     if filter.region_bytes() as u64 != superblock.layout.region_bytes {
         return Err(StoreError::Corrupt(Damage {
             file: superblock.file(),
@@ -113,6 +115,7 @@ pub fn recover_from(
     let mark = Mark::read(medium, &active.store_id)?;
     let mut live = image::load(medium, &active, backing, verify)?;
     let mut registers = active.registers.clone();
+    let mut verdicts = Vec::new();
     let Some(region) = live.unfrozen() else {
         return Err(StoreError::Parameters(
             "a region just loaded is not frozen".to_owned(),
@@ -124,7 +127,7 @@ pub fn recover_from(
         &active.layout,
         active.log,
         &mark,
-        |recorded| filter.observe_recorded(region, &mut registers, recorded),
+        |recorded| filter.observe_recorded(region, &mut registers, recorded, &mut verdicts),
     )?;
     let report = RecoveryReport {
         generation: active.generation,

@@ -14,7 +14,8 @@ use super::medium::Medium;
 use super::recovery::{filter_of, newest_superblock};
 use super::replay::{Replayed, replay};
 use super::superblock::Superblock;
-use crate::filter::{AnyFilter, FilterSpec, Registers, state_digest};
+use crate::audit::AuditedFilter;
+use crate::filter::{FilterSpec, Registers, state_digest};
 
 /// How often a writer may overtake a reader before the reader gives up.
 pub const ATTEMPTS: u32 = 8;
@@ -23,7 +24,7 @@ pub const ATTEMPTS: u32 = 8;
 pub struct Snapshot {
     pub superblock: Superblock,
     pub spec: FilterSpec,
-    pub filter: AnyFilter,
+    pub filter: AuditedFilter,
     pub live: LiveRegion,
     pub registers: Registers,
 }
@@ -102,8 +103,9 @@ impl Snapshot {
             log,
             ..
         } = &self.superblock;
+        let mut verdicts = Vec::new();
         replay(medium, store_id, layout, *log, mark, |recorded| {
-            filter.observe_recorded(region, registers, recorded);
+            filter.observe_recorded(region, registers, recorded, &mut verdicts);
         })
     }
 

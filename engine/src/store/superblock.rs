@@ -18,8 +18,10 @@ pub const VERSION: u32 = 1;
 /// A feature that a reader must know: the log may have frames that leave out observations
 /// without trace.
 pub const SPARSE_LOG: u32 = 1;
+/// Another: an audit lies behind the filter in the region.
+pub const AUDIT: u32 = 2;
 /// All such features.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT;
 
 /// Byte offsets of the fields. The format document lists the same, and a test compares.
 pub mod offset {
@@ -57,6 +59,8 @@ pub mod offset {
     pub const LOG_BYTES: usize = 96;
     /// When the image was finished.
     pub const UNIX_SECONDS: usize = 104;
+    /// The length of the audit at the end of the region.
+    pub const AUDIT_BYTES: usize = 112;
     /// The filter's registers.
     pub const REGISTERS: usize = 128;
     /// The parameters.
@@ -125,6 +129,8 @@ pub struct Superblock {
     pub layout: Layout,
     /// When the image was finished.
     pub unix_seconds: u64,
+    /// What the audit was given; 0 if there is none.
+    pub audit_bytes: u32,
     /// The filter's registers.
     pub registers: Registers,
     /// What never changes.
@@ -171,6 +177,7 @@ impl Superblock {
         write_u32(&mut bytes, offset::PARAMETER_BYTES, parameters.len() as u32);
         write_u64(&mut bytes, offset::LOG_BYTES, self.layout.log_bytes);
         write_u64(&mut bytes, offset::UNIX_SECONDS, self.unix_seconds);
+        write_u32(&mut bytes, offset::AUDIT_BYTES, self.audit_bytes);
         bytes[offset::REGISTERS..offset::REGISTERS + Registers::BYTES]
             .copy_from_slice(&self.registers.to_bytes());
         bytes[offset::PARAMETERS..offset::PARAMETERS + parameters.len()]
@@ -322,6 +329,7 @@ impl Superblock {
                 log_bytes,
             },
             unix_seconds: read_u64(bytes, offset::UNIX_SECONDS),
+            audit_bytes: read_u32(bytes, offset::AUDIT_BYTES),
             registers: Registers::from_bytes(&registers),
             parameters,
         })

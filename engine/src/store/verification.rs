@@ -48,13 +48,23 @@ impl DeferredCheck {
     }
 
     /// Waits for the check to end.
-    pub fn wait(self) -> Result<(), StoreError> {
-        match self.thread.map(JoinHandle::join) {
+    pub fn wait(mut self) -> Result<(), StoreError> {
+        match self.thread.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => Ok(()),
             Some(Ok(Err(error))) => Err(error),
             Some(Err(_)) => Err(StoreError::Poisoned {
                 cause: "the check of the image broke off".to_owned(),
             }),
+        }
+    }
+}
+
+/// The thread holds the medium, and with it the lock: who drops a store and opens it again
+/// must not find it in use.
+impl Drop for DeferredCheck {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
     }
 }
