@@ -9,8 +9,8 @@ use dedupstore_tests::root;
 const UNSAFE_MODULES: &[&str] = &[
     "engine/src/prefetch.rs",
     "engine/src/store/live.rs",
-    "engine/benches/contenders/mod.rs",
-    "engine/benches/store/rival.rs",
+    "tests/benches/contenders/mod.rs",
+    "tests/benches/store/rival.rs",
     "tests/conformance.rs",
 ];
 /// Longer than this, a file holds a second concept.

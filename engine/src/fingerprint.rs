@@ -102,9 +102,17 @@ impl Probes {
     /// The next number, mapped into `0..range`.
     #[inline]
     pub fn next_below(&mut self, range: u64) -> u64 {
-        let position = reduce(self.next, range);
+        reduce(self.next_bits(), range)
+    }
+
+    /// The next number itself, to be cut into several small ones from the top down. Any
+    /// one of them is uniform, as the multiplier is odd; the higher ones are the better
+    /// mixed.
+    #[inline]
+    pub fn next_bits(&mut self) -> u64 {
+        let bits = self.next;
         self.next = self.next.wrapping_mul(PROBE_MULTIPLIER);
-        position
+        bits
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::filter::{AnyFilter, BuildError, FilterSpec, Observation, Registers, Verdict};
+use crate::filter::{
+    AnyFilter, BuildError, CannotForget, FilterSpec, Observation, Registers, Verdict,
+};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::region::{Memory, OutOfMemory, Region};
 
@@ -88,6 +90,14 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     /// Whether a key was met before; nothing is remembered.
     pub fn contains(&self, key: &[u8]) -> Verdict {
         self.contains_fingerprint(self.hasher.fingerprint(key))
+    }
+
+    /// Takes out a key that was reported New, where the filter can; see
+    /// [`AnyFilter::forget`]. Seen: it was there, and is no more.
+    pub fn forget(&mut self, key: &[u8]) -> Result<Verdict, CannotForget> {
+        let fingerprint = self.hasher.fingerprint(key);
+        self.filter
+            .forget(&mut *self.region, &mut self.registers, fingerprint)
     }
 
     /// [`observe`](SeenSet::observe) for a key already hashed.

@@ -4,8 +4,9 @@
 //! concrete region, so choosing a filter at run time costs nothing an observation.
 
 use super::{
-    Bloom, BuildError, Descriptor, Filter, FilterSpec, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
-    Observation, Recorded, Registers, Rlbsbf, Stable, Verdict,
+    Aging, Blocked, Bloom, BuildError, CannotForget, Counting, Descriptor, Filter, FilterSpec,
+    MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Recent, Recorded, Registers, Rlbsbf, Slot,
+    Stable, Verdict, Word,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -27,6 +28,15 @@ macro_rules! filters {
             const { &[$(&$filter::DESCRIPTOR),+] }
         }
 
+        /// The names of the filters that can take a key out again.
+        fn able_to_forget() -> String {
+            let mut names = Vec::new();
+            $(if $filter::FORGETS {
+                names.push($filter::DESCRIPTOR.name);
+            })+
+            names.join(", ")
+        }
+
         fn build_unchecked(spec: &FilterSpec, memory_bits: u64) -> Result<AnyFilter, BuildError> {
             let name = spec.descriptor().name;
             $(if name == $filter::DESCRIPTOR.name {
@@ -43,7 +53,9 @@ macro_rules! filters {
     };
 }
 
-filters!(Bloom, Stable, Rlbsbf);
+filters!(
+    Bloom, Stable, Rlbsbf, Blocked, Slot, Recent, Word, Aging, Counting
+);
 
 impl AnyFilter {
     /// The filter of a spec in a memory of `memory_bits`.
@@ -141,6 +153,30 @@ impl AnyFilter {
         dispatch!(self, f => rerun(f, region, registers, recorded));
     }
 
+    /// Whether a key can be taken out again.
+    pub fn can_forget(&self) -> bool {
+        dispatch!(self, f => forgets(f))
+    }
+
+    /// Takes a key out. Seen: it was there, as far as can be told, and is no more.
+    ///
+    /// Only keys that were reported New may be taken out: one that was dropped left
+    /// nothing of its own, and to forget it is to forget parts of others.
+    pub fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Result<Verdict, CannotForget> {
+        if !self.can_forget() {
+            return Err(CannotForget {
+                filter: dispatch!(self, f => name_of(f)),
+                able: able_to_forget(),
+            });
+        }
+        Ok(dispatch!(self, f => f.forget(region, registers, fingerprint)))
+    }
+
     /// Whether a key was met before, without remembering that it was asked for.
     pub fn contains(
         &self,
@@ -150,6 +186,14 @@ impl AnyFilter {
     ) -> Verdict {
         dispatch!(self, f => f.contains(region, registers, fingerprint))
     }
+}
+
+fn forgets<F: Filter>(_: &F) -> bool {
+    F::FORGETS
+}
+
+fn name_of<F: Filter>(_: &F) -> &'static str {
+    F::DESCRIPTOR.name
 }
 
 #[inline(always)]

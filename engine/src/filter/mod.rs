@@ -7,22 +7,36 @@
 //!
 //! **Invariant:** no floating point, no clock and no global randomness in `observe`.
 
+mod aging;
 mod any;
+mod blocked;
 mod bloom;
+mod counting;
 mod descriptor;
+mod lines;
 mod parts;
+mod ranking;
+mod recent;
 mod registers;
 mod rlbsbf;
+mod slot;
 mod spec;
 mod stable;
+mod word;
 
+pub use aging::Aging;
 pub use any::{AnyFilter, registry};
+pub use blocked::Blocked;
 pub use bloom::Bloom;
+pub use counting::Counting;
 pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+pub use recent::Recent;
 pub use registers::{Registers, state_digest};
 pub use rlbsbf::Rlbsbf;
+pub use slot::Slot;
 pub use spec::{FilterSpec, SpecError, Value};
 pub use stable::Stable;
+pub use word::Word;
 
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -96,6 +110,9 @@ pub trait Filter: Sized {
     /// What the command line, the page and the documents know of this filter.
     const DESCRIPTOR: Descriptor;
 
+    /// Whether a key can be taken out again, by [`forget`](Filter::forget).
+    const FORGETS: bool = false;
+
     /// The geometry of a filter of `memory_bits`, which is within the general limits.
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError>;
 
@@ -136,8 +153,29 @@ pub trait Filter: Sized {
     /// Only looks.
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict;
 
+    /// Takes a key out, if the filter [can](Filter::FORGETS). Seen: it was there, as far as
+    /// can be told, and is no more. Counts and generator stay as they are.
+    fn forget<R: Region + ?Sized>(
+        &self,
+        _region: &mut R,
+        _registers: &mut Registers,
+        _fingerprint: Fingerprint,
+    ) -> Verdict {
+        Verdict::New
+    }
+
     /// Asks for the memory that `observe` will touch with this key and these draws.
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint);
+}
+
+/// A filter that keeps what it has met cannot take a single key out of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{filter} cannot forget a key; these can: {able}")]
+pub struct CannotForget {
+    /// The filter's name.
+    pub filter: &'static str,
+    /// The names of those that can.
+    pub able: String,
 }
 
 /// A spec and a memory size that do not fit together.

@@ -1,4 +1,5 @@
-//! Each filter alone, one key at a time and in batches: `cargo bench --bench observe`.
+//! Each filter alone, one key at a time and in batches:
+//! `cargo bench -p dedupstore-benches --bench observe`.
 //!
 //! For following one filter from change to change. To compare filters with each other or
 //! with peers use `compare`, which interleaves them.

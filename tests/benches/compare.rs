@@ -1,4 +1,5 @@
-//! Ours beside others', interleaved: `cargo bench --bench compare [-- SIZE_MIB …]`.
+//! Ours beside others', interleaved:
+//! `cargo bench -p dedupstore-benches --bench compare [-- SIZE_MIB …]`.
 //!
 //! Benchmark libraries run one contender to its end before the next, so a busy moment of
 //! a shared machine falls on one of them. Here every round runs every contender on the

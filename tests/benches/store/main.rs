@@ -1,4 +1,5 @@
-//! What durability costs: `cargo bench -p dedupstore --bench store [-- SIZE_MIB [SECTION …]]`.
+//! What durability costs:
+//! `cargo bench -p dedupstore-benches --bench store [-- SIZE_MIB [SECTION …]]`.
 //!
 //! Five sections, each with its target beside its figures: `sustained`, `rivals`, `stall`,
 //! `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, as the
