@@ -19,7 +19,7 @@ fn assert_reproduces(published: &Published, seed: u64) {
         distinct_percent: published.distinct_percent,
     };
     let mut keys = stream.open(10_000_000, seed);
-    let mut simulation = Simulation::new(seed, keys.truth());
+    let mut simulation = Simulation::over(&keys, seed);
     let spec = published.filter.parse().expect("a filter");
     simulation
         .enter(&spec, published.memory_bits)
@@ -72,6 +72,109 @@ fn stable_of_2006_as_measured_in_2012() {
     for seed in [1, 2, 3] {
         assert_reproduces(&published, seed);
     }
+}
+
+#[test]
+fn bsbf_of_2012() {
+    assert_reproduces(
+        &Published {
+            filter: "bsbf:k=2",
+            memory_bits: MEMORY_BITS,
+            distinct_percent: 60.0,
+            fpr: 0.119472,
+            fnr: 0.347514,
+        },
+        1,
+    );
+}
+
+#[test]
+fn bsbfsd_of_2012() {
+    assert_reproduces(
+        &Published {
+            filter: "bsbfsd:k=2",
+            memory_bits: MEMORY_BITS,
+            distinct_percent: 60.0,
+            fpr: 0.155928,
+            fnr: 0.177438,
+        },
+        1,
+    );
+}
+
+#[test]
+fn rsbf_of_2012() {
+    assert_reproduces(
+        &Published {
+            filter: "rsbf",
+            memory_bits: MEMORY_BITS,
+            distinct_percent: 60.0,
+            fpr: 0.095676,
+            fnr: 0.466885,
+        },
+        1,
+    );
+}
+
+/// Not a published cell: Algorithm 1 as it is printed gives other figures than the table
+/// beside it, by half and more.
+#[test]
+fn rsbf_as_printed_is_not_what_was_published() {
+    let measured = Published {
+        filter: "rsbf:reading=printed",
+        memory_bits: MEMORY_BITS,
+        distinct_percent: 60.0,
+        fpr: 0.149,
+        fnr: 0.250,
+    };
+    assert_reproduces(&measured, 1);
+}
+
+/// Published for 32 MB and a billion keys, of which 15 % distinct, under parameters that are
+/// not: these fit the memory and the figures. Rows are a hundredth of 2^24.
+#[test]
+fn sqf_of_2013_with_keys_for_fingerprints() {
+    assert_reproduces(
+        &Published {
+            filter: "sqf:r=4,rr=2,k=4,fingerprint=identity",
+            memory_bits: (1 << 28) / 100,
+            distinct_percent: 15.0,
+            fpr: 0.1196,
+            fnr: 0.6108,
+        },
+        1,
+    );
+}
+
+/// The law of FPBuffering: it drops a share q of the new keys, and misses 1 − q of the
+/// repeats that the buffer alone misses. 100,000 keys with q = 0.084, as in the first row of
+/// the paper's comparison; both shares have standard errors below 1.5 % of themselves.
+#[test]
+fn fpbuffer_follows_its_law() {
+    let stream: StreamSpec = "zipf:0.8:200000".parse().expect("a stream");
+    let mut keys = stream.open(100_000, 1);
+    let mut race = Simulation::new(1, keys.truth());
+    for spec in ["buffer", "fpbuffer:q=0.084"] {
+        let spec = spec.parse().expect("a filter");
+        race.enter(&spec, 192 * 256).expect("small");
+    }
+    while let Some((key, number)) = keys.next_key() {
+        race.push_numbered(key, number, &NoClock);
+    }
+    race.flush(&NoClock);
+    let rates = |i: usize| {
+        let board = race.contestants()[i].board();
+        let rate = |rate: Option<f64>| rate.expect("both kinds of keys came");
+        (rate(board.fpr()), rate(board.fnr()))
+    };
+    let ((fpr, fnr), (drawn_fpr, drawn_fnr)) = (rates(0), rates(1));
+    assert_eq!(fpr, 0.0, "a buffer drops no new key");
+    assert!((drawn_fpr / 0.084 - 1.0).abs() < 0.05, "{drawn_fpr}");
+    let expected = 0.916 * fnr;
+    assert!(
+        (drawn_fnr / expected - 1.0).abs() < 0.02,
+        "{drawn_fnr}, {expected}"
+    );
 }
 
 /// Not a published cell but a formula: (1 − e^(−k·n/m))^k at the end of the stream,

@@ -1,7 +1,7 @@
 //! `dedupstore filters`: the registry, for people and for programs.
 
 use clap::Args;
-use dedupstore::filter::{Descriptor, Kind};
+use dedupstore::filter::Descriptor;
 use dedupstore::{FilterSpec, registry};
 use serde_json::json;
 
@@ -50,15 +50,12 @@ fn page(descriptor: &Descriptor) -> String {
     }
     page += &format!("  {:<9} {}, {}\n", "source", source.authors, source.year);
     for parameter in descriptor.parameters {
-        let default = match parameter.kind {
-            Kind::Integer { default, .. } => default.to_string(),
-            Kind::Choice { options } => options.first().copied().unwrap_or("").to_owned(),
-        };
         page += &format!(
-            "  {:<9} {}: {} [default: {default}]\n",
+            "  {:<9} {}: {} [default: {}]\n",
             parameter.name,
             parameter.meaning,
             parameter.kind.allowed(),
+            parameter.kind.default_value(),
         );
     }
     page

@@ -86,8 +86,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     if memories_bits.is_empty() {
         memories_bits.push(DEFAULT_MEMORY_BITS);
     }
-    let race = |truth: Truth| -> Result<Simulation, Failure> {
-        let mut simulation = Simulation::new(arguments.seed, truth);
+    let entered = |mut simulation: Simulation| -> Result<Simulation, Failure> {
         for &memory_bits in &memories_bits {
             for filter in &filters {
                 simulation.enter(filter, memory_bits)?;
@@ -97,14 +96,16 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     };
     let (simulation, name, without_key) = match arguments.stream {
         Some(stream) => {
-            let truth = stream.open(arguments.count, arguments.seed).truth();
-            let simulation = over_stream(race(truth)?, stream, arguments.count, arguments.seed);
+            let keys = stream.open(arguments.count, arguments.seed);
+            let race = entered(Simulation::over(&keys, arguments.seed))?;
+            let simulation = over_stream(race, stream, arguments.count, arguments.seed);
             (simulation, stream.to_string(), 0)
         }
         None => {
             let inputs = Inputs::check(arguments.logs)?;
             let name = inputs.name();
-            let mut simulation = race(Truth::for_fingerprints())?;
+            let race = Simulation::new(arguments.seed, Truth::for_fingerprints());
+            let mut simulation = entered(race)?;
             let without_key = over_log(&mut simulation, &inputs, &arguments.key)?;
             (simulation, name, without_key)
         }

@@ -106,6 +106,19 @@ pub fn count_ones(bytes: &[u8], range: Range<u64>) -> u64 {
     whole - u64::from(before.count_ones()) - u64::from(after.count_ones())
 }
 
+/// The first of the bits in `range` that is set.
+pub fn first_set_bit(bytes: &[u8], range: Range<u64>) -> Option<u64> {
+    let mut at = range.start;
+    while at < range.end {
+        let byte = bytes[(at / 8) as usize] >> (at % 8);
+        if byte != 0 {
+            return Some(at + u64::from(byte.trailing_zeros())).filter(|&found| found < range.end);
+        }
+        at = (at / 8 + 1) * 8;
+    }
+    None
+}
+
 /// Packed cells of one width. The region they lie in has at least four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cells {
@@ -215,7 +228,9 @@ mod tests {
             let (a, b) = (a % (bits + 1), b % (bits + 1));
             let range = a.min(b)..a.max(b);
             let looked = range.clone().filter(|&i| bit(&bytes, i)).count() as u64;
-            prop_assert_eq!(count_ones(&bytes, range), looked);
+            prop_assert_eq!(count_ones(&bytes, range.clone()), looked);
+            let first = range.clone().find(|&i| bit(&bytes, i));
+            prop_assert_eq!(first_set_bit(&bytes, range), first);
         }
     }
 

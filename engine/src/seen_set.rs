@@ -28,6 +28,14 @@ pub enum CreateError {
     /// The memory is not to be had.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// The filter takes a key for its own fingerprint, and keys are not numbers here.
+    #[error(
+        "{filter} works only on keys that are the numbers 0, 1, 2 and so on: in `simulate --stream` and `reproduce`"
+    )]
+    NumbersOnly {
+        /// The filter, in its text form.
+        filter: String,
+    },
     /// The region given has another length than the filter needs.
     #[error("{filter} needs a region of {expected} bytes; {found} were given")]
     RegionLength {
@@ -40,10 +48,35 @@ pub enum CreateError {
     },
 }
 
+/// The filter of a spec, if it can work on keys that are any bytes.
+pub(crate) fn build_for_keys(
+    spec: &FilterSpec,
+    memory_bits: u64,
+) -> Result<AnyFilter, CreateError> {
+    let filter = AnyFilter::build(spec, memory_bits)?;
+    match filter.takes_numbers() {
+        true => Err(CreateError::NumbersOnly {
+            filter: spec.to_string(),
+        }),
+        false => Ok(filter),
+    }
+}
+
 impl SeenSet<Memory> {
     /// An empty set in memory of its own. The seed keys both the hash and the filter's
     /// generator: the same seed and the same keys give the same verdicts everywhere.
     pub fn in_memory(spec: &FilterSpec, memory_bits: u64, seed: u64) -> Result<Self, CreateError> {
+        build_for_keys(spec, memory_bits)?;
+        Self::of_numbers(spec, memory_bits, seed)
+    }
+
+    /// An empty set that the laboratory feeds by [`observe_one`](SeenSet::observe_one): to a
+    /// filter that [takes numbers](AnyFilter::takes_numbers) it gives the numbers of keys.
+    pub(crate) fn of_numbers(
+        spec: &FilterSpec,
+        memory_bits: u64,
+        seed: u64,
+    ) -> Result<Self, CreateError> {
         let filter = AnyFilter::build(spec, memory_bits)?;
         let region = Memory::zeroed(filter.region_bytes())?;
         Ok(SeenSet {
@@ -65,7 +98,7 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
         region: M,
         registers: Registers,
     ) -> Result<Self, CreateError> {
-        let filter = AnyFilter::build(spec, memory_bits)?;
+        let filter = build_for_keys(spec, memory_bits)?;
         if region.len() != filter.region_bytes() {
             return Err(CreateError::RegionLength {
                 filter: spec.to_string(),

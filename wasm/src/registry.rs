@@ -89,34 +89,47 @@ impl ParameterEntry {
     pub fn options(&self) -> Vec<String> {
         match self.parameter.kind {
             Kind::Choice { options } => options.iter().map(|&word| word.to_owned()).collect(),
-            Kind::Integer { .. } => Vec::new(),
+            Kind::Integer { .. } | Kind::Decimal { .. } => Vec::new(),
         }
     }
 
     /// The least it may be, if it is a number.
     #[wasm_bindgen(getter)]
     pub fn min(&self) -> Option<f64> {
-        self.integer(|min, _, _| min)
+        self.range().map(|(min, _, _)| min)
     }
 
     /// The most it may be, if it is a number.
     #[wasm_bindgen(getter)]
     pub fn max(&self) -> Option<f64> {
-        self.integer(|_, max, _| max)
+        self.range().map(|(_, max, _)| max)
+    }
+
+    /// How far apart two neighbouring values are, if it is a number.
+    #[wasm_bindgen(getter)]
+    pub fn step(&self) -> Option<f64> {
+        self.range().map(|(_, _, step)| step)
     }
 
     /// Its default, as text.
     #[wasm_bindgen(getter, js_name = defaultValue)]
     pub fn default_value(&self) -> String {
-        match self.parameter.kind {
-            Kind::Integer { default, .. } => default.to_string(),
-            Kind::Choice { options } => options.first().copied().unwrap_or("").to_owned(),
-        }
+        self.parameter.kind.default_value().to_string()
     }
 
-    fn integer(&self, choose: fn(u64, u64, u64) -> u64) -> Option<f64> {
+    /// The least, the most and the step of a number.
+    fn range(&self) -> Option<(f64, f64, f64)> {
         match self.parameter.kind {
-            Kind::Integer { min, max, default } => Some(choose(min, max, default) as f64),
+            Kind::Integer { min, max, .. } => Some((min as f64, max as f64, 1.0)),
+            Kind::Decimal {
+                min_millionths,
+                max_millionths,
+                ..
+            } => Some((
+                min_millionths as f64 / 1e6,
+                max_millionths as f64 / 1e6,
+                1e-6,
+            )),
             Kind::Choice { .. } => None,
         }
     }

@@ -76,11 +76,12 @@ export class FilterCard {
 
 function field({ allowed, defaultValue }: ParameterDescription) {
   switch (allowed.kind) {
-    case 'integer':
+    case 'number':
       return make('input', {
         type: 'number',
         min: String(allowed.min),
         max: String(allowed.max),
+        step: String(allowed.step),
         value: defaultValue,
       });
     case 'choice': {
@@ -93,7 +94,7 @@ function field({ allowed, defaultValue }: ParameterDescription) {
 }
 
 function explain({ meaning, allowed }: ParameterDescription): string {
-  const range = allowed.kind === 'integer' ? `, ${allowed.min} to ${allowed.max}` : '';
+  const range = allowed.kind === 'number' ? `, ${allowed.min} to ${allowed.max}` : '';
   return sentence(meaning + range);
 }
 

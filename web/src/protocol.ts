@@ -70,6 +70,6 @@ export interface ParameterDescription {
   meaning: string;
   defaultValue: string;
   allowed:
-    | { kind: 'integer'; min: number; max: number }
+    | { kind: 'number'; min: number; max: number; step: number }
     | { kind: 'choice'; options: string[] };
 }

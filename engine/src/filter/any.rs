@@ -4,9 +4,9 @@
 //! concrete region, so choosing a filter at run time costs nothing an observation.
 
 use super::{
-    Aging, Blocked, Bloom, BuildError, CannotForget, Counting, Descriptor, Filter, FilterSpec,
-    MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Recent, Recorded, Registers, Rlbsbf, Slot,
-    Stable, Verdict, Word,
+    Aging, Blocked, Bloom, Bsbf, Bsbfsd, Buffer, BuildError, CannotForget, Counting, Descriptor,
+    Dsqf, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Recent,
+    Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -54,7 +54,8 @@ macro_rules! filters {
 }
 
 filters!(
-    Bloom, Stable, Rlbsbf, Blocked, Slot, Recent, Word, Aging, Counting
+    Bloom, Stable, Rlbsbf, Bsbf, Bsbfsd, Rsbf, Sqf, Dsqf, Buffer, FpBuffer, Blocked, Slot, Recent,
+    Word, Aging, Counting
 );
 
 impl AnyFilter {
@@ -137,6 +138,16 @@ impl AnyFilter {
     /// Whether a Seen verdict changes nothing but the counts and the generator.
     pub fn seen_leaves_no_trace(&self) -> bool {
         dispatch!(self, f => f.seen_leaves_no_trace())
+    }
+
+    /// Whether the verdict on a key also depends on the observation's draws.
+    pub fn verdict_is_drawn(&self) -> bool {
+        dispatch!(self, f => f.verdict_is_drawn())
+    }
+
+    /// Whether it works only on keys that are the numbers 0, 1, 2 and so on.
+    pub fn takes_numbers(&self) -> bool {
+        dispatch!(self, f => f.takes_numbers())
     }
 
     /// Observes what a log holds: the state is the one that observing everything gave.

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use super::spec::Value;
+
 /// An entry of the registry.
 #[derive(Debug, Serialize)]
 pub struct Descriptor {
@@ -104,6 +106,16 @@ pub enum Kind {
         /// When none is given.
         default: u64,
     },
+    /// A number with up to six decimals, carried as a whole number of millionths: no
+    /// rounding can make two machines differ.
+    Decimal {
+        /// The least.
+        min_millionths: u64,
+        /// The most.
+        max_millionths: u64,
+        /// When none is given.
+        default_millionths: u64,
+    },
     /// One of a few words; the first is the default.
     Choice {
         /// The words.
@@ -116,7 +128,27 @@ impl Kind {
     pub fn allowed(&self) -> String {
         match self {
             Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
+            Kind::Decimal {
+                min_millionths,
+                max_millionths,
+                ..
+            } => format!(
+                "a number from {} to {} with at most 6 decimals",
+                Value::Decimal(*min_millionths),
+                Value::Decimal(*max_millionths)
+            ),
             Kind::Choice { options } => format!("one of {}", options.join(", ")),
+        }
+    }
+
+    /// The value when none is given.
+    pub fn default_value(&self) -> Value {
+        match *self {
+            Kind::Integer { default, .. } => Value::Integer(default),
+            Kind::Decimal {
+                default_millionths, ..
+            } => Value::Decimal(default_millionths),
+            Kind::Choice { options } => Value::Choice(options.first().copied().unwrap_or("")),
         }
     }
 }

@@ -11,16 +11,26 @@ mod aging;
 mod any;
 mod blocked;
 mod bloom;
+mod bsbf;
+mod bsbfsd;
+mod buffer;
+mod buffer_table;
 mod counting;
 mod descriptor;
+mod dsqf;
+mod fpbuffer;
 mod lines;
 mod parts;
 mod ranking;
+mod recency;
 mod recent;
 mod registers;
 mod rlbsbf;
+mod rsbf;
+mod signature;
 mod slot;
 mod spec;
+mod sqf;
 mod stable;
 mod word;
 
@@ -28,13 +38,20 @@ pub use aging::Aging;
 pub use any::{AnyFilter, registry};
 pub use blocked::Blocked;
 pub use bloom::Bloom;
+pub use bsbf::Bsbf;
+pub use bsbfsd::Bsbfsd;
+pub use buffer::Buffer;
 pub use counting::Counting;
 pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+pub use dsqf::Dsqf;
+pub use fpbuffer::FpBuffer;
 pub use recent::Recent;
 pub use registers::{Registers, state_digest};
 pub use rlbsbf::Rlbsbf;
+pub use rsbf::Rsbf;
 pub use slot::Slot;
 pub use spec::{FilterSpec, SpecError, Value};
+pub use sqf::Sqf;
 pub use stable::Stable;
 pub use word::Word;
 
@@ -140,6 +157,18 @@ pub trait Filter: Sized {
     /// registers as they were. A log need not hold such observations, only their number.
     fn seen_leaves_no_trace(&self) -> bool;
 
+    /// Whether the verdict on a key also depends on this observation's draws. What
+    /// [`contains`](Filter::contains) says is then the part that does not.
+    fn verdict_is_drawn(&self) -> bool {
+        false
+    }
+
+    /// Whether the fingerprint must be the key itself, one of the numbers 0, 1, 2 and so on.
+    /// Only the laboratory has such keys; a store or a set of real keys refuses the filter.
+    fn takes_numbers(&self) -> bool {
+        false
+    }
+
     /// Decides and updates. `generator` holds this observation's draws; the caller
     /// advances it and keeps the counts.
     fn observe<R: Region + ?Sized>(
@@ -191,6 +220,14 @@ pub enum BuildError {
         memory_bits: u64,
         /// The least that works.
         minimum_bits: u64,
+    },
+    /// Parameters that contradict each other.
+    #[error("{filter}: {reason}")]
+    Contradiction {
+        /// The filter, in its text form.
+        filter: String,
+        /// What must hold.
+        reason: &'static str,
     },
     /// More memory than positions are made for, or than this target can address.
     #[error(

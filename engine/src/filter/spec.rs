@@ -21,14 +21,26 @@ pub struct FilterSpec {
 pub enum Value {
     /// Of a [`Kind::Integer`].
     Integer(u64),
+    /// Of a [`Kind::Decimal`], in millionths.
+    Decimal(u64),
     /// Of a [`Kind::Choice`].
     Choice(&'static str),
 }
+
+const MILLION: u64 = 1_000_000;
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Integer(number) => write!(f, "{number}"),
+            Value::Decimal(millionths) => {
+                let (whole, rest) = (millionths / MILLION, millionths % MILLION);
+                let decimals = format!("{rest:06}");
+                match decimals.trim_end_matches('0') {
+                    "" => write!(f, "{whole}"),
+                    decimals => write!(f, "{whole}.{decimals}"),
+                }
+            }
             Value::Choice(word) => f.write_str(word),
         }
     }
@@ -37,7 +49,8 @@ impl fmt::Display for Value {
 impl FilterSpec {
     /// A filter with every parameter at its default.
     pub fn with_defaults(descriptor: &'static Descriptor) -> Self {
-        let values = descriptor.parameters.iter().map(default_of).collect();
+        let parameters = descriptor.parameters.iter();
+        let values = parameters.map(|p| p.kind.default_value()).collect();
         FilterSpec { descriptor, values }
     }
 
@@ -67,6 +80,14 @@ impl FilterSpec {
     pub(super) fn integer(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Integer(number)) => number,
+            _ => 0,
+        }
+    }
+
+    /// The number of millionths under one of a filter's own decimal parameters.
+    pub(super) fn millionths(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Some(Value::Decimal(millionths)) => millionths,
             _ => 0,
         }
     }
@@ -233,13 +254,6 @@ fn names(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn default_of(parameter: &Parameter) -> Value {
-    match parameter.kind {
-        Kind::Integer { default, .. } => Value::Integer(default),
-        Kind::Choice { options } => Value::Choice(options.first().copied().unwrap_or("")),
-    }
-}
-
 fn parse_value(parameter: &Parameter, text: &str) -> Option<Value> {
     match parameter.kind {
         Kind::Integer { min, max, .. } => {
@@ -249,11 +263,33 @@ fn parse_value(parameter: &Parameter, text: &str) -> Option<Value> {
                 .contains(&number)
                 .then_some(Value::Integer(number))
         }
+        Kind::Decimal {
+            min_millionths,
+            max_millionths,
+            ..
+        } => {
+            let number = parse_millionths(text)?;
+            (min_millionths..=max_millionths)
+                .contains(&number)
+                .then_some(Value::Decimal(number))
+        }
         Kind::Choice { options } => {
             let word = options.iter().find(|option| **option == text)?;
             Some(Value::Choice(word))
         }
     }
+}
+
+/// `0.05` as 50,000. Digits, and at most one point with digits on both sides.
+fn parse_millionths(text: &str) -> Option<u64> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || decimals.len() > 6 {
+        return None;
+    }
+    let whole: u64 = whole.parse().ok()?;
+    let rest: u64 = format!("{decimals:0<6}").parse().ok()?;
+    whole.checked_mul(MILLION)?.checked_add(rest)
 }
 
 #[cfg(test)]
@@ -284,6 +320,24 @@ mod tests {
         let a: FilterSpec = "stable:p=9,k=3".parse().expect("a filter");
         let b: FilterSpec = "stable:k=3,p=9".parse().expect("a filter");
         assert_eq!(a, b);
+    }
+
+    #[test]
+    fn decimals_are_exact_and_have_one_form() {
+        for (text, millionths, shown) in [
+            ("0.05", 50_000, "0.05"),
+            ("0.050000", 50_000, "0.05"),
+            ("1", MILLION, "1"),
+            ("1.0", MILLION, "1"),
+            ("0.000001", 1, "0.000001"),
+            ("12.5", 12_500_000, "12.5"),
+        ] {
+            assert_eq!(parse_millionths(text), Some(millionths));
+            assert_eq!(Value::Decimal(millionths).to_string(), shown);
+        }
+        for text in ["", ".", ".5", "5.", "0.0000001", "-1", "+1", "1e3", "1.2.3"] {
+            assert_eq!(parse_millionths(text), None, "{text}");
+        }
     }
 
     #[test]

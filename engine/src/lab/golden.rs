@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::stream::StreamSpec;
-use crate::filter::{AnyFilter, Descriptor, FilterSpec, Kind, registry, state_digest};
+use crate::filter::{AnyFilter, Descriptor, FilterSpec, Kind, Value, registry, state_digest};
 use crate::seen_set::SeenSet;
 
 const SEED: u64 = 20_061;
@@ -60,6 +60,13 @@ pub(crate) fn variations(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
     for parameter in descriptor.parameters {
         let values: Vec<String> = match parameter.kind {
             Kind::Integer { min, max, .. } => vec![min.to_string(), max.min(MOST).to_string()],
+            Kind::Decimal {
+                min_millionths,
+                max_millionths,
+                ..
+            } => [min_millionths, max_millionths]
+                .map(|millionths| Value::Decimal(millionths).to_string())
+                .to_vec(),
             Kind::Choice { options } => options.iter().map(|&word| word.to_owned()).collect(),
         };
         for value in values {

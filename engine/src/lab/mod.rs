@@ -6,6 +6,7 @@
 mod crawl;
 mod gap_meter;
 mod golden;
+mod renaming;
 mod scoreboard;
 mod simulation;
 mod stream;

@@ -1,13 +1,14 @@
 //! Filters run side by side over one stream, against exact truth.
 
 use super::gap_meter::GapMeter;
+use super::renaming::Renaming;
 use super::scoreboard::Scoreboard;
-use super::stream::Arrival;
+use super::stream::{Arrival, Stream};
 use super::summary::RunSummary;
 use super::truth::Truth;
 use super::weights::Weights;
 use crate::filter::{FilterSpec, Observation, Verdict};
-use crate::fingerprint::KeyHasher;
+use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSet};
 use crate::theory::{Workload, predict};
 
@@ -74,6 +75,9 @@ pub struct Simulation {
     truth: Truth,
     contestants: Vec<Contestant>,
     observations: Vec<Observation>,
+    /// The same with each key's number, renamed, in the place of its fingerprint; only
+    /// where keys are numbers.
+    numbers: Option<(Renaming, Vec<Observation>)>,
     first: Vec<bool>,
     verdicts: Vec<Verdict>,
     gaps: GapMeter,
@@ -88,10 +92,21 @@ impl Simulation {
             truth,
             contestants: Vec::new(),
             observations: Vec::with_capacity(BATCH),
+            numbers: None,
             first: Vec::with_capacity(BATCH),
             verdicts: vec![Verdict::New; BATCH],
             gaps: GapMeter::default(),
             count: 0,
+        }
+    }
+
+    /// A race over a stream whose keys have numbers. Filters that take a key's number for
+    /// its fingerprint may enter it.
+    pub fn over(stream: &Stream, seed: u64) -> Self {
+        let renaming = Renaming::new(stream.universe(), seed);
+        Simulation {
+            numbers: Some((renaming, Vec::with_capacity(BATCH))),
+            ..Simulation::new(seed, stream.truth())
         }
     }
 
@@ -102,8 +117,12 @@ impl Simulation {
 
     /// Enters a filter.
     pub fn enter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
+        let seed = self.hasher.seed();
         self.contestants.push(Contestant {
-            set: SeenSet::in_memory(spec, memory_bits, self.hasher.seed())?,
+            set: match self.numbers {
+                Some(_) => SeenSet::of_numbers(spec, memory_bits, seed)?,
+                None => SeenSet::in_memory(spec, memory_bits, seed)?,
+            },
             memory_bits,
             board: Scoreboard::default(),
             weights: Weights::default(),
@@ -138,6 +157,12 @@ impl Simulation {
     #[inline]
     fn push(&mut self, observation: Observation, identity: u64, clock: &impl Clock) {
         self.observations.push(observation);
+        if let Some((renaming, numbers)) = &mut self.numbers {
+            numbers.push(Observation {
+                fingerprint: Fingerprint(renaming.name(identity)),
+                ..observation
+            });
+        }
         self.first.push(self.truth.is_first(identity));
         self.gaps.record(identity);
         if self.observations.len() == BATCH {
@@ -148,26 +173,33 @@ impl Simulation {
     /// Runs the filters over the keys pushed since the last time.
     pub fn flush(&mut self, clock: &impl Clock) {
         for contestant in &mut self.contestants {
+            let observations = match &self.numbers {
+                Some((_, numbers)) if contestant.set.filter().takes_numbers() => numbers,
+                _ => &self.observations,
+            };
             let mut from = 0;
-            while from < self.observations.len() {
-                let left = (self.observations.len() - from) as u64;
+            while from < observations.len() {
+                let left = (observations.len() - from) as u64;
                 let to = from + left.min(contestant.board.until_next_point()) as usize;
                 let verdicts = &mut self.verdicts[from..to];
                 let started = clock.now_ns();
                 contestant
                     .set
-                    .observe_batch(&self.observations[from..to], verdicts);
+                    .observe_batch(&observations[from..to], verdicts);
                 contestant.nanoseconds += clock.now_ns().saturating_sub(started);
                 let occupied = contestant.set.registers().occupied();
                 let first = &self.first[from..to];
                 contestant.board.score(verdicts, first, occupied);
-                let observations = &self.observations[from..to];
-                contestant.weights.score(verdicts, first, observations);
+                let weighed = &self.observations[from..to];
+                contestant.weights.score(verdicts, first, weighed);
                 from = to;
             }
         }
         self.count += self.observations.len() as u64;
         self.observations.clear();
+        if let Some((_, numbers)) = &mut self.numbers {
+            numbers.clear();
+        }
         self.first.clear();
     }
 
@@ -212,6 +244,7 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stream::StreamSpec;
     use super::*;
 
     fn run(keys: &[&str], flush_after: usize) -> Vec<RunSummary> {
@@ -228,6 +261,24 @@ mod tests {
         }
         simulation.flush(&NoClock);
         simulation.summaries("test")
+    }
+
+    #[test]
+    fn a_filter_of_numbers_enters_only_where_keys_are_numbers() {
+        let spec = "sqf:fingerprint=identity".parse().expect("a filter");
+        let refused = Simulation::new(1, Truth::for_fingerprints()).enter(&spec, 1000);
+        assert!(matches!(refused, Err(CreateError::NumbersOnly { .. })));
+        let stream: StreamSpec = "shuffle:15".parse().expect("a stream");
+        let mut keys = stream.open(2000, 1);
+        let mut race = Simulation::over(&keys, 1);
+        race.enter(&spec, 12 * 75)
+            .expect("a row for every four keys");
+        while let Some((key, number)) = keys.next_key() {
+            race.push_numbered(key, number, &NoClock);
+        }
+        race.flush(&NoClock);
+        let board = race.contestants()[0].board();
+        assert_eq!((board.fpr(), board.fnr()), (Some(0.0), Some(0.0)));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
 use super::superblock::{LogPosition, Parameters, SPARSE_LOG, Superblock};
 use crate::filter::{AnyFilter, FilterSpec, Registers};
-use crate::seen_set::CreateError;
+use crate::seen_set::{CreateError, build_for_keys};
 
 /// What a new store is to be.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl CreateOptions {
 
     /// How large the files will be; they never grow.
     pub fn layout(&self) -> Result<Layout, StoreError> {
-        let filter = AnyFilter::build(&self.filter, self.memory_bits).map_err(CreateError::from)?;
+        let filter = build_for_keys(&self.filter, self.memory_bits)?;
         let region_bytes = filter.region_bytes() as u64;
         let as_the_region = region_bytes.clamp(1 << 20, 2 << 30);
         let log_bytes = self.log_bytes.unwrap_or(as_the_region);

@@ -73,8 +73,7 @@ pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AnyFilter), Sto
     let spec: FilterSpec = parameters.filter.parse().map_err(|error| {
         StoreError::Parameters(format!("the store's filter is not known here: {error}"))
     })?;
-    let filter = AnyFilter::build(&spec, parameters.memory_bits)
-        .map_err(crate::seen_set::CreateError::from)?;
+    let filter = crate::seen_set::build_for_keys(&spec, parameters.memory_bits)?;
     if filter.region_bytes() as u64 != superblock.layout.region_bytes {
         return Err(StoreError::Corrupt(Damage {
             file: superblock.file(),

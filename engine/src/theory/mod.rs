@@ -8,12 +8,14 @@
 
 mod bits;
 mod blocked;
+mod fading;
 mod gaps;
 pub mod information;
 mod poisson;
 mod prediction;
 mod quotient;
 mod recency;
+mod reservoir;
 pub mod stable;
 mod standing;
 mod workload;
@@ -41,7 +43,16 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
         "bsbf" => bits::bsbf(workload, k, cells),
         "bsbfsd" => bits::bsbfsd(workload, k, cells),
         "rlbsbf" => bits::rlbsbf(workload, k, cells),
-        "rsbf" => bits::rsbf(workload, k, cells, word("reading", "published")),
+        "rsbf" => {
+            let span = cells / k;
+            let printed = word("reading", "printed");
+            reservoir::Reservoir {
+                k,
+                span,
+                spared: if printed { span } else { 0.0 },
+            }
+            .predict(workload)
+        }
         "stable" => stable::Stable {
             k,
             p: number("p"),
@@ -71,9 +82,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
                 true => quotient::IDENTITY,
                 false => quotient::HASHED,
             };
-            rows(spec, cells).predict(workload, formula)
+            fading::solve(workload, formula, &rows(spec, cells))
         }
-        "dsqf" => rows(spec, cells).predict(workload, quotient::SHARED_POOL),
+        "dsqf" => fading::solve(workload, quotient::SHARED_POOL, &rows(spec, cells)),
         _ => return None,
     })
 }

@@ -55,10 +55,10 @@ function description(entry: FilterEntry): FilterDescription {
 }
 
 function parameterDescription(entry: ParameterEntry): ParameterDescription {
-  const { name, meaning, defaultValue, min, max } = entry;
+  const { name, meaning, defaultValue, min, max, step } = entry;
   const allowed: ParameterDescription['allowed'] =
-    min !== undefined && max !== undefined
-      ? { kind: 'integer', min, max }
+    min !== undefined && max !== undefined && step !== undefined
+      ? { kind: 'number', min, max, step }
       : { kind: 'choice', options: entry.options };
   return { name, meaning, defaultValue, allowed };
 }

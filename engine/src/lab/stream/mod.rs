@@ -215,17 +215,21 @@ impl Stream {
         })
     }
 
-    /// What is needed to know this stream's first occurrences.
-    pub fn truth(&self) -> Truth {
-        let universe = match &self.source {
+    /// All keys' numbers are below this.
+    pub fn universe(&self) -> u64 {
+        match &self.source {
             Source::Shuffle(shuffle) => shuffle.distinct(),
             Source::Uniform { universe } => *universe,
             Source::Zipf(zipf) => zipf.universe(),
             Source::Drift(drift) => drift.distinct(),
             Source::Arrivals(arrivals) => arrivals.universe(self.count),
             Source::Crawl(crawl) => crawl.pages(),
-        };
-        Truth::for_numbers(universe, self.count)
+        }
+    }
+
+    /// What is needed to know this stream's first occurrences.
+    pub fn truth(&self) -> Truth {
+        Truth::for_numbers(self.universe(), self.count)
     }
 }
 
