@@ -244,7 +244,9 @@ fn as_table(runs: &[RunSummary]) -> String {
                 run.filter.clone(),
                 quantity::show_bits(run.memory_bits),
                 percent(run.fpr),
+                predicted(run.predicted_fpr),
                 percent(run.fnr),
+                predicted(run.predicted_fnr),
                 grouped(run.fp),
                 grouped(run.false_negatives),
                 percent(Some(run.load)),
@@ -256,17 +258,20 @@ fn as_table(runs: &[RunSummary]) -> String {
         })
         .collect();
     format!(
-        "{}: {} keys, {} distinct, {} repeats\n\n{}",
+        "{}: {} keys, {} distinct, {} repeats{}\n\n{}",
         any.stream,
         grouped(any.count),
         grouped(any.distinct),
         grouped(any.repeats),
+        how_far_back(&any.gaps),
         render(
             &[
                 "filter",
                 "memory",
                 "FPR",
+                "theory",
                 "FNR",
+                "theory",
                 "new dropped",
                 "repeats passed",
                 "load",
@@ -275,4 +280,33 @@ fn as_table(runs: &[RunSummary]) -> String {
             &rows,
         ),
     )
+}
+
+fn predicted(share: Option<f64>) -> String {
+    match share {
+        // What rounds to nothing is nothing: a prediction counts no keys.
+        Some(share) if share < 1e-6 => "0 %".to_owned(),
+        share => percent(share),
+    }
+}
+
+/// Half and nine tenths of the repeats, by how far back they lie.
+fn how_far_back(gaps: &[(u64, u64)]) -> String {
+    let total: u64 = gaps.iter().map(|(_, count)| count).sum();
+    let within = |share: f64| {
+        let mut sum = 0;
+        let found = gaps.iter().find(|(_, count)| {
+            sum += count;
+            sum as f64 >= share * total as f64
+        });
+        found.map_or(0, |(from, _)| from.saturating_mul(2) - 1)
+    };
+    match total {
+        0 => String::new(),
+        _ => format!(
+            ", half of them at most {} keys back, nine in ten at most {}",
+            grouped(within(0.5)),
+            grouped(within(0.9))
+        ),
+    }
 }

@@ -84,7 +84,7 @@ impl Simulator {
 
     /// The results so far, one a filter in the order they were entered.
     pub fn outcomes(&self) -> Vec<Outcome> {
-        let summaries = self.simulation.summaries("log").into_iter();
+        let summaries = self.simulation.measurements("log").into_iter();
         summaries.map(|summary| Outcome { summary }).collect()
     }
 

@@ -10,6 +10,7 @@ use super::weights::Weights;
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSet};
+use crate::theory::{Workload, predict};
 
 /// Tells the time, so that this module need not know how.
 pub trait Clock {
@@ -190,8 +191,8 @@ impl Simulation {
                 let occupied = contestant.set.registers().occupied();
                 let first = &self.first[from..to];
                 contestant.board.score(verdicts, first, occupied);
-                let observations = &self.observations[from..to];
-                contestant.weights.score(verdicts, first, observations);
+                let weighed = &self.observations[from..to];
+                contestant.weights.score(verdicts, first, weighed);
                 from = to;
             }
         }
@@ -218,11 +219,26 @@ impl Simulation {
         &self.contestants
     }
 
-    /// The results so far, a row a filter.
-    pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
+    /// What has been measured so far, a row a filter; nothing is predicted.
+    pub fn measurements(&self, stream: &str) -> Vec<RunSummary> {
         self.contestants
             .iter()
-            .map(|contestant| RunSummary::of(contestant, stream, &self.gaps))
+            .map(|contestant| RunSummary::of(contestant, stream, &self.gaps, None))
+            .collect()
+    }
+
+    /// The results so far, a row a filter, beside what theory says of the filter on a
+    /// stream with these keys and gaps.
+    pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
+        let gaps = self.gaps.histogram();
+        let workload = Workload::with_gaps(self.count, self.truth.distinct(), gaps);
+        self.contestants
+            .iter()
+            .map(|contestant| {
+                let (spec, bits) = (contestant.set.spec(), contestant.memory_bits);
+                let prediction = predict(spec, bits, &workload);
+                RunSummary::of(contestant, stream, &self.gaps, prediction.as_ref())
+            })
             .collect()
     }
 }

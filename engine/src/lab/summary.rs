@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::gap_meter::GapMeter;
 use super::scoreboard::share;
 use super::simulation::Contestant;
+use crate::theory::{Prediction, Trust};
 
 /// How many stretches the curve of the load has at the most.
 const LOAD_POINTS: usize = 32;
@@ -45,6 +46,10 @@ pub struct RunSummary {
     pub predicted_fpr: Option<f64>,
     /// What theory says of `fnr`, where it says anything.
     pub predicted_fnr: Option<f64>,
+    /// The formula that says so.
+    pub predicted_by: Option<&'static str>,
+    /// Whether it is exact, an approximation or a bound.
+    pub predicted_trust: Option<Trust>,
     /// The importance of the first occurrences reported Seen ÷ that of everything, where
     /// the stream has any.
     pub wfp: Option<f64>,
@@ -66,7 +71,12 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    pub(super) fn of(contestant: &Contestant, stream: &str, gaps: &GapMeter) -> Self {
+    pub(super) fn of(
+        contestant: &Contestant,
+        stream: &str,
+        gaps: &GapMeter,
+        prediction: Option<&Prediction>,
+    ) -> Self {
         let (board, set) = (contestant.board(), contestant.set());
         let end = board.now();
         let cells = set.filter().cells() as f64;
@@ -87,8 +97,10 @@ impl RunSummary {
             fpr_n: share(end.false_positives, end.position),
             fnr_n: share(end.false_negatives, end.position),
             load: set.load(),
-            predicted_fpr: None,
-            predicted_fnr: None,
+            predicted_fpr: prediction.map(|it| it.fpr),
+            predicted_fnr: prediction.map(|it| it.fnr),
+            predicted_by: prediction.map(|it| it.by),
+            predicted_trust: prediction.map(|it| it.trust),
             wfp: contestant.weights().wfp(),
             wfn: contestant.weights().wfn(),
             ns_per_observation: share(contestant.nanoseconds(), end.position)

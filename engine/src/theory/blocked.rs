@@ -1,0 +1,118 @@
+//! Bloom filters of one line a key, with or without a cap on a line's load.
+//!
+//! Lines get different numbers of keys: Poisson, with the mean of all insertions so far
+//! over all lines. Below the cap a line with j keys has the load 1 − (1 − 1/512)^(kj) and
+//! forgets nothing. Past it, insertions clear bits with the chance φ that balances what
+//! they set, φ·L = 1 − L, and the bit of a known key is still set after n of them with the
+//! chance L + (1 − L)·e^(−(1 + φ)·kn/512), as in `bits.rs`.
+
+use super::poisson;
+use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions, step_of};
+use super::workload::Workload;
+
+/// Kinds of lines told apart, by their number of keys.
+const KINDS: usize = 20;
+
+/// The geometry of a blocked Bloom filter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocked {
+    pub lines: f64,
+    pub line_bits: f64,
+    pub k: f64,
+    /// The share of a line's bits past which it forgets.
+    pub cap: f64,
+}
+
+impl Blocked {
+    /// ln of the chance that an insertion leaves a clear bit clear.
+    fn kept(&self) -> f64 {
+        self.k * libm::log1p(-1.0 / self.line_bits)
+    }
+
+    /// The load at which a line stays: its cap, or where clearing always is in balance.
+    fn rest(&self) -> f64 {
+        self.cap.max(0.5)
+    }
+
+    /// How many keys bring a line there.
+    fn keys_to_rest(&self) -> f64 {
+        match self.cap < 1.0 {
+            true => libm::log1p(-self.rest()) / self.kept(),
+            false => f64::INFINITY,
+        }
+    }
+
+    fn load_of(&self, keys: f64) -> f64 {
+        match keys < self.keys_to_rest() {
+            true => -libm::expm1(self.kept() * keys),
+            false => self.rest(),
+        }
+    }
+
+    /// The chance that a repeat is missed after its line, at rest, took so many keys.
+    fn miss_after(&self, keys: f64) -> f64 {
+        if keys <= 0.0 {
+            return 0.0;
+        }
+        let rest = self.rest();
+        let clears = ((1.0 - rest) / rest).min(1.0);
+        let left = libm::exp(self.kept() * (1.0 + clears) * keys);
+        1.0 - libm::pow(rest + (1.0 - rest) * left, self.k)
+    }
+
+    pub fn predict(&self, workload: &Workload) -> Prediction {
+        let formula = Formula {
+            by: "Putze et al. 2007: a Poisson mixture over lines; past the cap as Bera et al. 2012",
+            trust: Trust::Approximation,
+            loose: "lines near the cap, whose load is taken for its mean",
+        };
+        let mut inserted: Vec<f64> = vec![0.0];
+        let mut points = vec![PredictedPoint::default()];
+        let (mut before, mut speed_before) = (0.0, 1.0);
+        for position in positions(workload).skip(1) {
+            let start = inserted[inserted.len() - 1];
+            inserted.push(start);
+            let mut speed = speed_before;
+            let mut point = PredictedPoint::default();
+            for _ in 0..2 {
+                let last = inserted.len() - 1;
+                let step = (position - before) * (speed_before + speed) / 2.0;
+                inserted[last] = start + step / self.lines;
+                point = self.point(workload, &inserted, position);
+                let repeats = workload.repeat_rate(position);
+                speed = (1.0 - repeats) * (1.0 - point.fpr) + repeats * point.fnr;
+            }
+            points.push(point);
+            (before, speed_before) = (position, speed);
+        }
+        Prediction::averaged(workload, formula, points)
+    }
+
+    fn point(&self, workload: &Workload, inserted: &[f64], now: f64) -> PredictedPoint {
+        let mean = inserted[inserted.len() - 1];
+        let lines = poisson::spread(mean, KINDS);
+        let to_rest = self.keys_to_rest();
+        let (mut fpr, mut load) = (0.0, 0.0);
+        for &(keys, chance) in &lines {
+            fpr += chance * libm::pow(self.load_of(keys), self.k);
+            load += chance * self.load_of(keys);
+        }
+        let (mut missed, mut rate) = (0.0, 0.0);
+        for atom in workload.repeats_at(now) {
+            let (place, part) = step_of(workload, now - atom.gap);
+            let last = inserted.len() - 1;
+            let (low, high) = (inserted[place.min(last)], inserted[(place + 1).min(last)]);
+            let since = mean - (low + part * (high - low));
+            let miss =
+                |&(keys, chance): &(f64, f64)| chance * self.miss_after(since.min(keys - to_rest));
+            missed += atom.rate * lines.iter().map(miss).sum::<f64>();
+            rate += atom.rate;
+        }
+        PredictedPoint {
+            position: now,
+            fpr,
+            fnr: if rate > 0.0 { missed / rate } else { 0.0 },
+            load,
+        }
+    }
+}
