@@ -5,7 +5,8 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let page = here.join("../web/dist");
+    let web = here.join("../web");
+    let page = web.join("dist");
     let mut list = String::from("&[\n");
     if page.join("index.html").is_file() {
         println!("cargo::rerun-if-changed={}", page.display());
@@ -18,9 +19,9 @@ fn main() -> io::Result<()> {
                 path.display().to_string()
             );
         }
-    } else if page.join("..").is_dir() {
-        // A path that is not there would be rebuilt for every time; its parent is enough.
-        println!("cargo::rerun-if-changed={}", page.join("..").display());
+    } else if web.is_dir() {
+        // For a path that is not there we would be run every time; where it will be, is enough.
+        println!("cargo::rerun-if-changed={}", web.display());
     } else {
         println!("cargo::rerun-if-changed=build.rs");
     }

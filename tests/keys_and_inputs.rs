@@ -62,7 +62,11 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
-    zstd::encode_all(bytes, 1).expect("in memory")
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("in memory");
+    // As the tool does.
+    encoder.include_checksum(true).expect("it can");
+    encoder.write_all(bytes).expect("in memory");
+    encoder.finish().expect("in memory")
 }
 
 /// The crawl log, and the lines of it that are new.

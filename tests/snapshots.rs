@@ -61,7 +61,9 @@ fn without_lists(text: &str) -> String {
         }
         inside |= line == "Streams:";
     }
-    kept
+    let filters = dedupstore::registry().iter().map(|filter| filter.name);
+    let filters: Vec<&str> = filters.collect();
+    kept.replace(&filters.join(", "), "…")
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn errors() {
         .iter()
         .map(|command| transcript(place.path(), command))
         .collect();
-    assert_is_kept("errors.txt", &found);
+    assert_is_kept("errors.txt", &without_lists(&found));
 }
 
 /// Gives an image a version that will not come soon, and a checksum that fits.

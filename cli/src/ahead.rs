@@ -23,22 +23,21 @@ impl ReadAhead {
         let work = move || {
             loop {
                 let mut block = empty.try_recv().unwrap_or_default();
-                block.clear();
-                // A block that fails halfway brings what it has; the next brings the error.
-                let read = reader
-                    .by_ref()
-                    .take(BLOCK_BYTES as u64)
-                    .read_to_end(&mut block);
-                if !block.is_empty() && full.send(Ok(block)).is_err() {
-                    return;
-                }
-                match read {
+                block.resize(BLOCK_BYTES, 0);
+                let sent = match reader.read(&mut block) {
                     Ok(0) => return,
-                    Ok(_) => {}
+                    Ok(count) => {
+                        block.truncate(count);
+                        full.send(Ok(block))
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(error) => {
                         let _ = full.send(Err(error));
                         return;
                     }
+                };
+                if sent.is_err() {
+                    return;
                 }
             }
         };

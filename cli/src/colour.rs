@@ -12,7 +12,9 @@ pub enum When {
     /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
+    /// Always
     Always,
+    /// Never
     Never,
 }
 

@@ -117,20 +117,33 @@ fn about(path: &Path, error: &StoreError) -> String {
             message = message.replace(&format!("`dedupstore {command}{rest}"), &named);
         }
     }
+    // A store is made under a name of its own, which means nothing to people.
+    let last = path.file_name().unwrap_or_default().to_string_lossy();
+    let making = format!(".{last}.{}.making", std::process::id());
+    message = message.replace(&making, &last);
     match message.contains(name.trim_end_matches('/')) {
         true => message,
         false => format!("{name}: {message}"),
     }
 }
 
+/// The directory that a store would go to, if it is not there.
+fn missing_directory(path: &Path) -> Option<String> {
+    let parent = path.parent()?;
+    let missing = !parent.as_os_str().is_empty() && !parent.exists();
+    missing.then(|| parent.display().to_string())
+}
+
 /// What to run next, where the error does not say.
-fn next_step(path: &Path, error: &StoreError) -> String {
-    let path = path.display();
+fn next_step(place: &Path, error: &StoreError) -> String {
+    let path = place.display();
     match error {
         StoreError::NotAStore { .. } => {
-            format!(
-                "; it was left alone: name the directory of a store, or make one: dedupstore create {path}.dds"
-            )
+            "; it was left alone: name the directory of a store, or make one: dedupstore create OTHER.dds"
+                .to_owned()
+        }
+        StoreError::AlreadyExists { .. } => {
+            format!("; `dedupstore inspect {path}` tells what it holds")
         }
         StoreError::NewerVersion { .. } | StoreError::UnknownFeatures { .. } => {
             "; it was left alone. `dedupstore --version` tells which this one is".to_owned()
@@ -140,9 +153,10 @@ fn next_step(path: &Path, error: &StoreError) -> String {
         }
         StoreError::Create(_) => "; give another size with --memory".to_owned(),
         StoreError::Io { error, .. } => match error.kind() {
-            io::ErrorKind::NotFound => {
-                format!("; to make a store there: dedupstore create {path}")
-            }
+            io::ErrorKind::NotFound => match missing_directory(place) {
+                Some(directory) => format!("; make the directory first: mkdir -p {directory}"),
+                None => format!("; to make a store there: dedupstore create {path}"),
+            },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "; make room (`df -h`), or give a smaller --memory".to_owned()
             }

@@ -115,7 +115,7 @@ pub fn run(mut arguments: Arguments, quiet: bool) -> Result<(), Failure> {
         .find(|path| path.is_dir() && opening::is_store(path))
     {
         return Err(Failure::Usage(format!(
-            "{} is a store; there can be one, before the files",
+            "{0} is a store; there can be one, before the files: dedupstore filter {0} FILE",
             second.display()
         )));
     }

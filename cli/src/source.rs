@@ -145,9 +145,17 @@ pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
             Box::new(zstd::Decoder::with_buffer(buffered(whole)).map_err(failed)?)
         }
     };
+    // A pipe may bring little by little, and what it brought must not wait for more.
+    let unpacked: Box<dyn Read + Send> = match is_standard_input(path) {
+        true => unpacked,
+        false => Box::new(Full {
+            reader: unpacked,
+            failed: None,
+        }),
+    };
     let reader: Box<dyn Read> = match reading.ahead {
         true => Box::new(ReadAhead::start(unpacked).map_err(failed)?),
-        false => Box::new(Full(unpacked)),
+        false => unpacked,
     };
     Ok(Source { reader, packing })
 }
@@ -172,20 +180,29 @@ fn head_of(raw: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A decoder hands out less than there is room for though more is at hand; we do not.
-struct Full<R>(R);
+/// A decoder hands out less than there is room for though more is at hand; this does not.
+struct Full<R> {
+    reader: R,
+    /// An error that came behind bytes, for the next read to tell.
+    failed: Option<io::Error>,
+}
 
 impl<R: Read> Read for Full<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         let mut filled = 0;
         while filled < buffer.len() {
-            match self.0.read(&mut buffer[filled..]) {
+            match self.reader.read(&mut buffer[filled..]) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Told by the next read, which fails again.
-                Err(_) if filled > 0 => break,
-                Err(error) => return Err(error),
+                Err(error) if filled == 0 => return Err(error),
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
             }
         }
         Ok(filled)
