@@ -188,7 +188,7 @@ fn statistics_are_one_object_on_standard_error() {
     );
     assert_eq!(number("bytes"), 6.0);
     assert!(number("seconds") >= 0.0 && number("lines_per_second") > 0.0);
-    assert!(number("load") > 0.0 && number("estimated_fpr") > 0.0);
+    assert!(number("load") > 0.0 && number("drop_chance") > 0.0);
     assert!(stats.get("estimated_fnr").is_some());
 }
 

@@ -59,6 +59,7 @@ impl Normalization {
 
     /// The key to hash. Where it differs from the key given, it is in `normalized`.
     #[inline]
+    #[cfg_attr(not(feature = "normalization"), allow(unused_variables))]
     pub fn apply<'a>(self, key: &'a [u8], normalized: &'a mut Vec<u8>) -> &'a [u8] {
         match self {
             Normalization::None => key,

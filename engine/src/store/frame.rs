@@ -204,6 +204,17 @@ impl Payload<'_> {
         }
     }
 
+    /// The shortest that says the same: where everything left a trace, bits say nothing.
+    fn shortest(self) -> Self {
+        if let Payload::Sparse(observations, verdicts, trace) = self {
+            let mut left = observations.iter().zip(verdicts);
+            if left.all(|(o, &verdict)| trace.is_left_by(o.fingerprint, verdict)) {
+                return Payload::Keys(observations);
+            }
+        }
+        self
+    }
+
     fn encode(&self, frame: &mut Vec<u8>) {
         let start = frame.len();
         match self {
@@ -298,6 +309,7 @@ pub struct Place<'a> {
 
 /// Writes a frame into `frame`, replacing what it held. Returns its checksum.
 pub fn encode(frame: &mut Vec<u8>, place: &Place<'_>, payload: Payload<'_>) -> u32 {
+    let payload = payload.shortest();
     frame.clear();
     frame.resize(FRAME_HEADER_BYTES, 0);
     payload.encode(frame);
