@@ -11,8 +11,8 @@ use crate::error::Failure;
 /// The page; the data goes where its mark is.
 const TEMPLATE: &str = include_str!("report.html");
 const MARK: &str = "/*data*/";
-/// As many as a screen can show apart.
-const STRETCHES: usize = 200;
+/// Enough to see a trend, and few enough that a stretch of a small log holds many keys.
+const STRETCHES: usize = 60;
 
 /// Writes the page.
 pub fn write(path: &Path, stream: &str, simulation: &Simulation) -> Result<(), Failure> {

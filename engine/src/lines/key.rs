@@ -76,13 +76,9 @@ impl KeyReader {
         }
     }
 
-    /// Whether a key takes more than finding the ends of a field.
-    pub fn is_costly(&self) -> bool {
-        let plain = matches!(
-            self.selector,
-            KeySelector::WholeLine | KeySelector::Field { .. }
-        );
-        !plain || self.normalization != Normalization::None
+    /// Whether every line is its own key, so that none need be looked for.
+    pub fn takes_whole_lines(&self) -> bool {
+        self.selector == KeySelector::WholeLine && self.normalization == Normalization::None
     }
 
     /// The key of a line, if the line has one.
