@@ -2,16 +2,16 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use memmap2::MmapMut;
-
 use super::checkpoint::{block_checksum, table_checksum};
 use super::error::{Damage, StoreError};
 use super::layout::BLOCK_BYTES;
-use super::live::LiveRegion;
+use super::live::{LiveRegion, Owner};
 use super::medium::Medium;
 use super::mutant::{Mutant, planted};
 use super::superblock::{Superblock, offset};
 use crate::bytes::read_u32;
+use crate::region::Memory;
+use crate::seen_set::CreateError;
 
 /// How the region gets into memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +27,6 @@ pub enum Backing {
 
 /// How many blocks are read at a time.
 const BLOCKS_A_READ: u64 = 128;
-/// From here on a huge page is smaller than the region.
-#[cfg(target_os = "linux")]
-const HUGE_FROM_BYTES: usize = 4 << 20;
 /// From here on several threads are worth their start.
 const THREADS_FROM_BYTES: usize = 16 << 20;
 
@@ -157,23 +154,13 @@ pub fn load(
         } else {
             read_table(medium, superblock)?;
         }
-        return Ok(LiveRegion::new(map, layout));
+        return Ok(LiveRegion::new(Owner::Map(map), layout));
     }
-    let out_of_memory = |_| crate::region::OutOfMemory {
-        bytes: layout.region_bytes,
-    };
-    let mut map = MmapMut::map_anon(length)
-        .map_err(out_of_memory)
-        .map_err(crate::seen_set::CreateError::from)?;
-    // Only a hint, and of use only where a huge page fits.
-    #[cfg(target_os = "linux")]
-    if length >= HUGE_FROM_BYTES {
-        let _ = map.advise(memmap2::Advice::HugePage);
-    }
+    let mut memory = Memory::zeroed(length).map_err(CreateError::from)?;
     let table = read_table(medium, superblock)?;
     let checker = Checker { superblock, table };
-    fill(medium, &checker, verify, &mut map)?;
-    Ok(LiveRegion::new(map, layout))
+    fill(medium, &checker, verify, &mut memory)?;
+    Ok(LiveRegion::new(Owner::Memory(memory), layout))
 }
 
 /// Fills a region from an image, by several threads if it is large. Whatever their order,

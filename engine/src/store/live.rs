@@ -1,7 +1,7 @@
 //! The region in memory, and a frozen view of it while a checkpoint is written.
 //!
-//! The kernel never writes these pages back by itself: they are an anonymous map filled
-//! from the image, or a private map of it. One writer changes them. While a checkpoint
+//! The kernel never writes these pages back by itself: they are memory filled from the
+//! image, or a private map of it. One writer changes them. While a checkpoint
 //! runs, another thread reads blocks that have not changed since the freeze. Who may
 //! touch a block is settled by its state:
 //!
@@ -23,7 +23,7 @@ use memmap2::MmapMut;
 
 use super::layout::Layout;
 use super::mutant::{Mutant, planted};
-use crate::region::Region;
+use crate::region::{Memory, Region};
 
 const OPEN: u8 = 0;
 const CLAIMED: u8 = 1;
@@ -33,14 +33,31 @@ const SAVED: u8 = 2;
 /// the others soon, and writing four costs less than twice as much as writing one.
 const BLOCKS_A_GROUP: usize = 4;
 
-/// The map. Its bytes are reached only through the pointer, under the rules above.
+/// What keeps the bytes of a region.
+pub enum Owner {
+    /// Memory of its own.
+    Memory(Memory),
+    /// A private map of the image.
+    Map(MmapMut),
+}
+
+impl Owner {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Owner::Memory(memory) => memory,
+            Owner::Map(map) => map,
+        }
+    }
+}
+
+/// The region's bytes. They are reached only through the pointer, under the rules above.
 struct Map {
     pointer: NonNull<u8>,
     length: usize,
-    _owner: MmapMut,
+    _owner: Owner,
 }
 
-// SAFETY: the pointer is to memory that `_owner` keeps mapped for as long as this lives;
+// SAFETY: the pointer is to memory that `_owner` keeps for as long as this lives;
 // who may read or write which bytes is settled by `LiveRegion` and `Frozen`.
 unsafe impl Send for Map {}
 // SAFETY: as above.
@@ -54,11 +71,12 @@ pub struct LiveRegion {
 }
 
 impl LiveRegion {
-    /// Takes a map of the region's length over.
-    pub fn new(mut owner: MmapMut, layout: Layout) -> Self {
-        let length = owner.len();
-        // A map is never at address zero.
-        let pointer = NonNull::new(owner.as_mut_ptr()).unwrap_or(NonNull::dangling());
+    /// Takes bytes of the region's length over.
+    pub fn new(mut owner: Owner, layout: Layout) -> Self {
+        let bytes = owner.bytes_mut();
+        let length = bytes.len();
+        // The bytes stay where they are when their owner moves: it holds them by a pointer.
+        let pointer = NonNull::from(bytes).cast();
         LiveRegion {
             map: Arc::new(Map {
                 pointer,
