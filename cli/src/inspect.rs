@@ -81,18 +81,19 @@ fn audited(audit: &AuditReport) -> Vec<(&'static str, String)> {
             high,
             sample,
         }) => format!(
-            "{} ({} to {}), {} {what}",
+            "{} ({} to {}), {} {what}{}",
             percent(Some(value)),
             percent(Some(low)),
             percent(Some(high)),
             grouped(sample),
+            if sample == 1 { "" } else { "s" },
         ),
     };
     let round = |count: f64| grouped(count.round() as u64);
     let distinct = audit.distinct;
     vec![
-        ("FPR", estimate(audit.fpr, "new keys")),
-        ("FNR", estimate(audit.fnr, "repeats")),
+        ("FPR", estimate(audit.fpr, "new key")),
+        ("FNR", estimate(audit.fnr, "repeat")),
         (
             "distinct keys",
             match audit.one_in {

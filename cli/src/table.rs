@@ -47,7 +47,8 @@ pub fn percent(share: Option<f64>) -> String {
         Some(percent) if percent >= 10.0 => format!("{percent:.1} %"),
         Some(percent) if percent >= 1.0 => format!("{percent:.2} %"),
         Some(percent) if percent >= 0.001 => format!("{percent:.3} %"),
-        Some(percent) => format!("{percent:.1e} %"),
+        Some(percent) if percent >= 1e-9 => format!("{percent:.1e} %"),
+        Some(_) => "under 1e-9 %".to_owned(),
     }
 }
 

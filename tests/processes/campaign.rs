@@ -15,6 +15,7 @@ use dedupstore::store::{CreateOptions, Durability, OpenOptions, Store};
 use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 
 use crate::place;
+use crate::setting;
 
 const FILTER: &str = "stable:k=3,p=10,max=3";
 const MEMORY_BITS: u64 = 8 << 20;
@@ -24,11 +25,6 @@ const STORE: &str = "DEDUPSTORE_WRITER_STORE";
 const EVERY: &str = "DEDUPSTORE_WRITER_EVERY";
 const OBSERVATIONS: &str = "DEDUPSTORE_OBSERVATIONS";
 const KILLS: &str = "DEDUPSTORE_KILLS";
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    let given = std::env::var(name).ok();
-    given.map_or(otherwise, |text| text.parse().expect(name))
-}
 
 fn observations() -> u64 {
     setting(OBSERVATIONS, 1_000_000)

@@ -9,18 +9,23 @@ use std::time::Duration;
 use dedupstore::SeenSet;
 use dedupstore::rng::Generator;
 
-use crate::{create, dedupstore, open_closed, place, succeed};
+use crate::{create, dedupstore, open_closed, place, setting, succeed};
 
+/// Or as many as `DEDUPSTORE_KILLS` says.
 const CYCLES: u64 = 20;
+/// Or half of what `DEDUPSTORE_LINES` says.
 const DISTINCT: u64 = 300_000;
+/// Memory a line: so much that 0.0004 false positives are expected in all, and 0.003 in five
+/// million lines.
+const BITS_A_LINE: u64 = 223;
 /// Lines that `filter` prints before it records them.
 const BATCH: u64 = 16 << 10;
 const SEED: u64 = 1;
 
 /// Each line comes twice, the second time some way behind the first.
-fn lines() -> Vec<String> {
+fn lines(distinct: u64) -> Vec<String> {
     let name = |number: u64| format!("https://harbour.example/ships/{number}\n");
-    (0..DISTINCT)
+    (0..distinct)
         .flat_map(|number| [name(number), name(number.saturating_sub(1000))])
         .collect()
 }
@@ -32,12 +37,14 @@ fn every_line_comes_out_whatever_is_killed() {
         directory.path().join("input"),
         directory.path().join("output"),
     );
-    let lines = lines();
+    let cycles = setting("DEDUPSTORE_KILLS", CYCLES);
+    let distinct = setting("DEDUPSTORE_LINES", 2 * DISTINCT) / 2;
+    let lines = lines(distinct);
     fs::write(&input, lines.concat()).expect("written");
-    // So much memory that 0.001 false positives are expected in all.
-    create(&store, "16MiB", "256KiB");
+    let memory_bytes = 2 * distinct * BITS_A_LINE / 8;
+    create(&store, &memory_bytes.to_string(), "256KiB");
     let random = Generator::from_seed(7);
-    let whole = (DISTINCT * lines[0].len() as u64) as f64;
+    let whole = (distinct * lines[0].len() as u64) as f64;
     let run = || {
         let appended = File::options().create(true).append(true).open(&output);
         dedupstore([&"filter".into(), &store, &input])
@@ -47,9 +54,9 @@ fn every_line_comes_out_whatever_is_killed() {
             .expect("started")
     };
     let (mut killed, mut torn) = (0, 0);
-    for cycle in 0..CYCLES {
+    for cycle in 0..cycles {
         let chance = (random.draw(2 * cycle) >> 11) as f64 / (1u64 << 53) as f64;
-        let target = (whole * (cycle as f64 + chance) / CYCLES as f64) as u64;
+        let target = (whole * (cycle as f64 + chance) / cycles as f64) as u64;
         let mut child = run();
         let printed = || fs::metadata(&output).map_or(0, |metadata| metadata.len());
         while printed() < target && child.try_wait().expect("known").is_none() {
@@ -60,7 +67,7 @@ fn every_line_comes_out_whatever_is_killed() {
         killed += u64::from(!child.wait().expect("ended").success());
         torn += u64::from(end_the_last_line(&output));
     }
-    assert!(killed >= CYCLES / 2, "{killed} runs were cut short");
+    assert!(killed >= cycles / 2, "{killed} runs were cut short");
     assert!(run().wait().expect("ended").success());
 
     let printed = fs::read_to_string(&output).expect("text");
@@ -73,13 +80,13 @@ fn every_line_comes_out_whatever_is_killed() {
     }
     let again: u64 = times.values().map(|times| times - 1).sum();
     eprintln!("{killed} kills, {again} lines printed again, {torn} torn");
-    assert!(again <= CYCLES * BATCH, "{again} lines came again");
+    assert!(again <= cycles * BATCH, "{again} lines came again");
     let nothing = succeed([&"filter".into(), &store, &input]);
     assert!(nothing.stdout.is_empty());
 
     // A Bloom filter's bits do not depend on how often a key came.
     let spec = "bloom:k=4".parse().expect("a filter");
-    let mut expected = SeenSet::in_memory(&spec, 8 * (16 << 20), SEED).expect("memory");
+    let mut expected = SeenSet::in_memory(&spec, 8 * memory_bytes, SEED).expect("memory");
     for line in &lines {
         expected.observe(line.trim_end().as_bytes());
     }

@@ -55,11 +55,19 @@ fn create(store: &Path, memory: &str, log_size: &str) {
         store,
         "--memory",
         memory,
+        "--filter",
+        "bloom:k=4",
         "--log-size",
         log_size,
         "--seed",
         "1",
     ]);
+}
+
+/// A number that the environment may set, for longer runs than a test's.
+fn setting(name: &str, otherwise: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.map_or(otherwise, |text| text.parse().expect(name))
 }
 
 /// A store that was closed: nothing to replay, nothing torn.
