@@ -1,9 +1,10 @@
-//! `dedupstore filter` beside the bare loop: `cargo bench --bench lines [-- LINES]`.
+//! `dedupstore filter` beside its peers: `cargo bench --bench lines [-- LINES]`.
 //!
 //! The bare loop reads the same file, splits it with memchr, hashes each line with xxh3
-//! and writes three lines in ten: everything but remembering. Both are processes of their
-//! own, run in turn, and charged with their processor time, as the machine may be busy
-//! with other things. Linux only: the figures come from /proc.
+//! and writes three lines in ten: everything but remembering. Peers that are installed
+//! (huniq, xuniq, sort, gawk) take part. All are processes of their own, run in turn, and
+//! charged with their processor time, as the machine may be busy with other things. Linux
+//! only: the figures come from /proc.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -35,32 +36,101 @@ fn main() {
         bytes as f64 / 1e9
     );
 
-    let this = std::env::current_exe().expect("this program");
-    let (mut ratios, mut filters, mut bares) = (Vec::new(), Vec::new(), Vec::new());
-    let mut resident = 0;
-    for _ in 0..ROUNDS {
-        let bare = run(Command::new(&this).arg(BARE).arg(&path));
-        let filter = run(Command::new(env!("CARGO_BIN_EXE_dedupstore"))
-            .arg("filter")
-            .arg(&path));
-        ratios.push(filter.processor_seconds / bare.processor_seconds);
-        filters.push(filter.processor_seconds);
-        bares.push(bare.processor_seconds);
-        resident = resident.max(filter.resident_kib);
+    let store = directory.path().join("links.dds");
+    let mut contenders = contenders(&path, &store);
+    println!(
+        "{:<28} {:>8} {:>12} {:>12} {:>10}",
+        "", "cpu s", "× bare loop", "× the store", "MiB"
+    );
+    for round in 0..ROUNDS {
+        for contender in &mut contenders {
+            if round < contender.rounds {
+                let _ = std::fs::remove_dir_all(&store);
+                if let Some(spent) = run(&mut contender.command) {
+                    contender.spent.push(spent);
+                }
+            }
+        }
     }
-    println!(
-        "bare loop           {:6.2} s of processor time",
-        median(bares)
-    );
-    println!(
-        "dedupstore filter   {:6.2} s of processor time",
-        median(filters)
-    );
-    println!("ratio               {:6.2}", median(ratios));
-    println!(
-        "resident, at most   {:6.1} MiB, of which the filter is 64",
-        resident as f64 / 1024.0
-    );
+    let seconds =
+        |contender: &Contender| median(contender.spent.iter().map(|spent| spent.processor_seconds));
+    let (bare, stored) = (seconds(&contenders[0]), seconds(&contenders[2]));
+    for contender in &contenders {
+        let name = contender.name;
+        if contender.spent.is_empty() {
+            println!("{name:<28} not installed");
+            continue;
+        }
+        let seconds = seconds(contender);
+        let resident = contender.spent.iter().map(|spent| spent.resident_kib).max();
+        println!(
+            "{name:<28} {seconds:>8.2} {:>12.2} {:>12.2} {:>10.1}",
+            seconds / bare,
+            seconds / stored,
+            resident.unwrap_or(0) as f64 / 1024.0,
+        );
+    }
+}
+
+struct Contender {
+    name: &'static str,
+    command: Command,
+    rounds: usize,
+    spent: Vec<Spent>,
+}
+
+/// The first is the bare loop and the third the store.
+fn contenders(path: &Path, store: &Path) -> Vec<Contender> {
+    let contender = |name, command, rounds| Contender {
+        name,
+        command,
+        rounds,
+        spent: Vec::new(),
+    };
+    let with = |program: &str, arguments: &[&std::ffi::OsStr]| {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        command
+    };
+    let reading = |program: &str| {
+        let mut command = Command::new("sh");
+        let script =
+            format!("command -v {program} >/dev/null || exit 127; exec {program} < \"$0\"");
+        command.args(["-c", &script]).arg(path);
+        command
+    };
+    let this = std::env::current_exe().expect("this program");
+    let this = this.to_str().expect("text");
+    let ours = env!("CARGO_BIN_EXE_dedupstore");
+    vec![
+        contender(
+            "bare loop",
+            with(this, &[BARE.as_ref(), path.as_ref()]),
+            ROUNDS,
+        ),
+        contender(
+            "dedupstore filter",
+            with(ours, &["filter".as_ref(), path.as_ref()]),
+            ROUNDS,
+        ),
+        contender(
+            "dedupstore filter STORE",
+            with(
+                ours,
+                &[
+                    "--quiet".as_ref(),
+                    "filter".as_ref(),
+                    store.as_ref(),
+                    path.as_ref(),
+                ],
+            ),
+            ROUNDS,
+        ),
+        contender("huniq", reading("huniq"), ROUNDS),
+        contender("xuniq", reading("xuniq"), ROUNDS),
+        contender("sort -u", reading("sort -u"), 1),
+        contender("gawk '!seen[$0]++'", reading("gawk '!seen[$0]++'"), 1),
+    ]
 }
 
 fn write_links(path: &Path, lines: u64) -> u64 {
@@ -110,22 +180,30 @@ struct Spent {
     resident_kib: u64,
 }
 
-fn run(command: &mut Command) -> Spent {
+/// Nothing if the program is not there.
+fn run(command: &mut Command) -> Option<Spent> {
     let before = children_ticks();
     let mut child = command.stdout(Stdio::null()).spawn().expect("started");
     let status_file = format!("/proc/{}/status", child.id());
     let mut resident_kib = 0;
-    while child.try_wait().expect("a child").is_none() {
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
         let status = std::fs::read_to_string(&status_file).unwrap_or_default();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
         resident_kib = peak.unwrap_or(0).max(resident_kib);
         std::thread::sleep(Duration::from_millis(10));
+    };
+    if status.code() == Some(127) {
+        return None;
     }
-    Spent {
+    assert!(status.success(), "{command:?}: {status}");
+    Some(Spent {
         processor_seconds: (children_ticks() - before) as f64 / 100.0,
         resident_kib,
-    }
+    })
 }
 
 /// User and system time of all children waited for, in hundredths of a second.
@@ -140,7 +218,8 @@ fn children_ticks() -> u64 {
         .sum()
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
