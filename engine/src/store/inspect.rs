@@ -21,6 +21,7 @@ use super::snapshot::{ATTEMPTS, newest_superblock_soon};
 use super::superblock::{Superblock, VERSION};
 use crate::filter::Recorded;
 use crate::fingerprint::HashScheme;
+use crate::theory::standing;
 
 /// What there is to say of a store. Counts, load and rates are those of the last
 /// checkpoint; sequence numbers say how much more the log holds.
@@ -79,6 +80,17 @@ pub struct Inspection {
     pub load: f64,
     /// The chance that a key never met would be taken for Seen.
     pub estimated_fpr: f64,
+    /// What theory says of the next new key being taken for Seen, from the counts alone and
+    /// as if repeats were uniform picks.
+    pub predicted_fpr: Option<f64>,
+    /// The same of the next repeat being taken for New.
+    pub predicted_fnr: Option<f64>,
+    /// The share of cells in use that theory expects.
+    pub predicted_load: Option<f64>,
+    /// The distinct keys that explain the verdicts.
+    pub predicted_distinct: Option<u64>,
+    /// The formula.
+    pub predicted_by: Option<&'static str>,
 }
 
 /// Inspects a store, beside a writer or not. Reads only.
@@ -94,6 +106,12 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
     let (parameters, registers) = (&superblock.parameters, &superblock.registers);
     let other = StoreFile::image(superblock.generation + 1);
     let now = medium.unix_seconds();
+    let standing = standing(
+        &spec,
+        parameters.memory_bits,
+        registers.observations(),
+        registers.new_count(),
+    );
     let hexadecimal = superblock.store_id.iter().map(|byte| format!("{byte:02x}"));
     Ok(Inspection {
         format_version: VERSION,
@@ -123,6 +141,11 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
         seen: registers.seen_count(),
         load: filter.load(registers),
         estimated_fpr: filter.drop_chance(registers),
+        predicted_fpr: standing.as_ref().map(|it| it.fpr),
+        predicted_fnr: standing.as_ref().map(|it| it.fnr),
+        predicted_load: standing.as_ref().map(|it| it.load),
+        predicted_distinct: standing.as_ref().map(|it| it.distinct),
+        predicted_by: standing.map(|it| it.by),
     })
 }
 
