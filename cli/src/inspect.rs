@@ -170,6 +170,23 @@ fn page(path: &str, inspection: &Inspection) -> String {
     if let Some(audit) = &inspection.audit {
         group("Audited, 95 % interval", &audited(audit));
     }
+    if let Some(by) = inspection.predicted_by {
+        let predicted = |share: Option<f64>| match share {
+            Some(share) if share < 1e-6 => "0 %".to_owned(),
+            share => percent(share),
+        };
+        let distinct = inspection.predicted_distinct.unwrap_or(0);
+        group(
+            "Theory, from these counts, if repeats are uniform picks",
+            &[
+                ("distinct keys", format!("about {}", grouped(distinct))),
+                ("FPR", predicted(inspection.predicted_fpr)),
+                ("FNR", predicted(inspection.predicted_fnr)),
+                ("load", predicted(inspection.predicted_load)),
+                ("formula", by.to_owned()),
+            ],
+        );
+    }
     let sequence = [
         (
             "checkpoint",

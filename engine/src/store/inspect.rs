@@ -23,6 +23,7 @@ use super::superblock::{Superblock, VERSION};
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
 use crate::filter::Recorded;
 use crate::fingerprint::HashScheme;
+use crate::theory::standing;
 
 /// What there is to say of a store. Counts, load and rates are those of the last
 /// checkpoint; sequence numbers say how much more the log holds.
@@ -89,6 +90,17 @@ pub struct Inspection {
     pub distinct_estimate: Option<f64>,
     /// All that the audit has found.
     pub audit: Option<AuditReport>,
+    /// What theory says of the next new key being taken for Seen, from the counts alone and
+    /// as if repeats were uniform picks.
+    pub predicted_fpr: Option<f64>,
+    /// The same of the next repeat being taken for New.
+    pub predicted_fnr: Option<f64>,
+    /// The share of cells in use that theory expects.
+    pub predicted_load: Option<f64>,
+    /// The distinct keys that explain the verdicts.
+    pub predicted_distinct: Option<u64>,
+    /// The formula.
+    pub predicted_by: Option<&'static str>,
 }
 
 /// Inspects a store, beside a writer or not. Reads only.
@@ -106,6 +118,12 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
     let now = medium.unix_seconds();
     let (audit, audit_damage) = read_audit(medium, superblock, &filter)?;
     let damage = look.damage.as_ref().or(audit_damage.as_ref());
+    let standing = standing(
+        &spec,
+        parameters.memory_bits,
+        registers.observations(),
+        registers.new_count(),
+    );
     let hexadecimal = superblock.store_id.iter().map(|byte| format!("{byte:02x}"));
     Ok(Inspection {
         format_version: VERSION,
@@ -139,6 +157,11 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
         audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
         distinct_estimate: audit.as_ref().map(|audit| audit.distinct.value),
         audit,
+        predicted_fpr: standing.as_ref().map(|it| it.fpr),
+        predicted_fnr: standing.as_ref().map(|it| it.fnr),
+        predicted_load: standing.as_ref().map(|it| it.load),
+        predicted_distinct: standing.as_ref().map(|it| it.distinct),
+        predicted_by: standing.map(|it| it.by),
     })
 }
 

@@ -1,10 +1,13 @@
 //! Bloom filters of one line a key, with or without a cap on a line's load.
 //!
-//! Lines get different numbers of keys: Poisson, with the mean of all insertions so far
-//! over all lines. Below the cap a line with j keys has the load 1 − (1 − 1/512)^(kj) and
-//! forgets nothing. Past it, insertions clear bits with the chance φ that balances what
-//! they set, φ·L = 1 − L, and the bit of a known key is still set after n of them with the
-//! chance L + (1 − L)·e^(−(1 + φ)·kn/512), as in `bits.rs`.
+//! Lines get different numbers of keys: Poisson, with a mean of d(t) over all lines. Below
+//! the cap a line with j keys has the load 1 − (1 − 1/512)^(kj) and forgets nothing. A key
+//! is inserted only if one of its bits is clear, so an insertion sets more clear bits than
+//! k(1 − L): k(1 − L)/(1 − L^k) for a new key, and k(1 − q)/(1 − q^k) for a repeat whose
+//! bits are still set with the chance q each. With b the chance that it sets a given clear
+//! bit, at the cap insertions clear with the chance φ that balances what they set,
+//! φ·L·k/512 = (1 − L)·b, and the bit of a known key is still set after n of them with the
+//! chance L + (1 − L)·e^−(b + φk/512)n.
 
 use super::poisson;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions, step_of};
@@ -49,14 +52,32 @@ impl Blocked {
         }
     }
 
-    /// The chance that a repeat is missed after its line, at rest, took so many keys.
-    fn miss_after(&self, keys: f64) -> f64 {
+    /// The share of new keys that are inserted into a line at rest.
+    fn inserted_share(&self) -> f64 {
+        1.0 - libm::pow(self.rest(), self.k).min(0.99)
+    }
+
+    /// How many more bits an insertion sets in a line at rest than k random positions would,
+    /// given the shares of insertions that are new keys and missed repeats.
+    fn sets(&self, firsts: f64, missed: f64, fnr: f64) -> f64 {
+        let by_first = 1.0 / self.inserted_share();
+        if missed <= 0.0 || fnr <= 0.0 {
+            return by_first;
+        }
+        let q = libm::pow(1.0 - fnr, 1.0 / self.k);
+        let by_repeat = (1.0 - q) / fnr / (1.0 - self.rest()).max(1e-9);
+        (firsts * by_first + missed * by_repeat) / (firsts + missed)
+    }
+
+    /// The chance that a repeat is missed after its line, at rest, took so many keys of
+    /// which each sets `sets` times as many bits as random positions would.
+    fn miss_after(&self, keys: f64, sets: f64) -> f64 {
         if keys <= 0.0 {
             return 0.0;
         }
         let rest = self.rest();
-        let clears = ((1.0 - rest) / rest).min(1.0);
-        let left = libm::exp(self.kept() * (1.0 + clears) * keys);
+        let clears = (sets * (1.0 - rest) / rest).min(1.0);
+        let left = libm::exp(self.kept() * (sets + clears) * keys);
         1.0 - libm::pow(rest + (1.0 - rest) * left, self.k)
     }
 
@@ -69,6 +90,7 @@ impl Blocked {
         let mut inserted: Vec<f64> = vec![0.0];
         let mut points = vec![PredictedPoint::default()];
         let (mut before, mut speed_before) = (0.0, 1.0);
+        let mut sets = self.sets(1.0, 0.0, 0.0);
         for position in positions(workload).skip(1) {
             let start = inserted[inserted.len() - 1];
             inserted.push(start);
@@ -78,9 +100,11 @@ impl Blocked {
                 let last = inserted.len() - 1;
                 let step = (position - before) * (speed_before + speed) / 2.0;
                 inserted[last] = start + step / self.lines;
-                point = self.point(workload, &inserted, position);
+                point = self.point(workload, &inserted, position, sets);
                 let repeats = workload.repeat_rate(position);
-                speed = (1.0 - repeats) * (1.0 - point.fpr) + repeats * point.fnr;
+                let firsts = (1.0 - repeats) * (1.0 - point.fpr);
+                speed = firsts + repeats * point.fnr;
+                sets = self.sets(firsts, repeats * point.fnr, point.fnr);
             }
             points.push(point);
             (before, speed_before) = (position, speed);
@@ -88,9 +112,10 @@ impl Blocked {
         Prediction::averaged(workload, formula, points)
     }
 
-    fn point(&self, workload: &Workload, inserted: &[f64], now: f64) -> PredictedPoint {
-        let mean = inserted[inserted.len() - 1];
+    fn point(&self, workload: &Workload, inserted: &[f64], now: f64, sets: f64) -> PredictedPoint {
+        let mean = workload.distinct_within(now) / self.lines;
         let lines = poisson::spread(mean, KINDS);
+        let inserted_now = inserted[inserted.len() - 1];
         let to_rest = self.keys_to_rest();
         let (mut fpr, mut load) = (0.0, 0.0);
         for &(keys, chance) in &lines {
@@ -102,9 +127,11 @@ impl Blocked {
             let (place, part) = step_of(workload, now - atom.gap);
             let last = inserted.len() - 1;
             let (low, high) = (inserted[place.min(last)], inserted[(place + 1).min(last)]);
-            let since = mean - (low + part * (high - low));
-            let miss =
-                |&(keys, chance): &(f64, f64)| chance * self.miss_after(since.min(keys - to_rest));
+            let since = inserted_now - (low + part * (high - low));
+            let miss = |&(keys, chance): &(f64, f64)| {
+                let past_rest = (keys - to_rest) * self.inserted_share();
+                chance * self.miss_after(since.min(past_rest), sets)
+            };
             missed += atom.rate * lines.iter().map(miss).sum::<f64>();
             rate += atom.rate;
         }

@@ -98,7 +98,7 @@ fn ranked(
 ) -> Prediction {
     let fields = libm::floor(line_bits / width_bits);
     let values = libm::exp2(width_bits) - 1.0;
-    recency::ranked(workload, cells / fields, fields, values, entrance)
+    recency::ranked(workload, cells / fields, fields, values, entrance > 0.0)
 }
 
 fn rows(spec: &FilterSpec, cells: f64) -> quotient::Quotient {

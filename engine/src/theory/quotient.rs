@@ -44,7 +44,8 @@ pub(super) struct Quotient {
 pub(super) const HASHED: Formula = Formula {
     by: "rows of signatures, hashed keys: evictions at random (not Dutta et al. 2013, Eq. 10 and 15)",
     trust: Trust::Approximation,
-    loose: "rows that have just filled: all are taken to be as full as the average",
+    loose: "FNR where few rows are full: those miss one another's keys over and over, and rows \
+            are taken to be alike",
 };
 pub(super) const IDENTITY: Formula = Formula {
     by: "rows of signatures, as if keys were hashed",

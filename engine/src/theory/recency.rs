@@ -32,34 +32,35 @@ pub(super) fn buffer(workload: &Workload, capacity: f64, q: f64, clock: bool) ->
     Prediction::of_state(workload, formula, |t| (q, load(t)), miss)
 }
 
-/// Lines of `fields` fingerprints that take one of `values`, in order of recency. New ones
-/// enter `entrance` places from the front.
+/// Lines of `fields` fingerprints that take one of `values`, in order of recency. Where
+/// new ones do not enter at the front, `behind`, keys met again stay longer and others
+/// shorter; how much, depends on more than gaps. On uniform picks it makes no difference.
 pub(super) fn ranked(
     workload: &Workload,
     lines: f64,
     fields: f64,
     values: f64,
-    entrance: f64,
+    behind: bool,
 ) -> Prediction {
-    let formula = match entrance > 0.0 {
-        false => Formula {
-            by: "LRU in a line: Poisson(d(g)/lines) ≥ fields",
-            trust: Trust::Approximation,
-            loose: "few values a field: equal fingerprints of other keys in the line",
+    let formula = Formula {
+        by: match behind {
+            true => {
+                "LRU in a line, as if new keys entered at its front: Poisson(d(g)/lines) ≥ fields"
+            }
+            false => "LRU in a line: Poisson(d(g)/lines) ≥ fields",
         },
-        true => Formula {
-            by: "LRU in the part of a line behind the entrance: Poisson(d(g)/lines) ≥ fields − insert",
-            trust: Trust::Bound,
-            loose: "skewed streams: keys met again stay longer than this says; FNR is a bound",
+        trust: Trust::Approximation,
+        loose: match behind {
+            true => "skewed and drifting streams, where it matters that new keys enter behind",
+            false => "few values a field: equal fingerprints of other keys in the line",
         },
     };
-    let room = (fields - entrance.min(fields - 1.0)).max(1.0);
     let held = |t: f64| poisson::mean_up_to(workload.distinct_within(t) / lines, fields);
     // Of n other keys some share a value, and one may have the very value looked for.
     let different = |keys: f64| values * -libm::expm1(-keys / values);
     let miss = |gap: f64| {
         let others = different(workload.distinct_within(gap) / lines);
-        let gone = 1.0 - poisson::below(others, room);
+        let gone = 1.0 - poisson::below(others, fields);
         gone * (1.0 - fields / values).max(0.0)
     };
     Prediction::of_state(
@@ -85,10 +86,10 @@ pub(super) fn aging(
     let formula = Formula {
         by: "Yoon 2010, a line: Poisson insertions, two generations",
         trust: Trust::Approximation,
-        loose: "lines in their first generations, which are taken for settled ones",
+        loose: "the load in the first generations: the number of keys of each is taken for fixed",
     };
     let kept = k * libm::log1p(-1.0 / half_bits);
-    let generation = libm::ceil(libm::log1p(-fill) / kept) + 1.0;
+    let generation = libm::ceil(libm::log1p(-fill) / kept).max(1.0);
     let load_of = |keys: f64| -libm::expm1(kept * keys);
     let full = load_of(generation);
     let drop_in =
@@ -101,13 +102,18 @@ pub(super) fn aging(
     let settled_load = average(&|j| (load_of(j) + full) / 2.0);
     let length = window_of(workload, generation * lines);
     let state = |t: f64| {
-        let mean = generation * t / length;
-        if mean > 3.0 * generation {
+        // The first generation takes every key; later ones meet those of the one before.
+        let mean = match t < length {
+            true => workload.distinct_within(t) / lines,
+            false => generation * t / length,
+        };
+        if mean > 4.0 * generation {
             return (settled_drop, settled_load);
         }
-        let of = |n: f64| match n < generation {
-            true => (libm::pow(load_of(n), k), load_of(n) / 2.0),
-            false => (settled_drop, settled_load),
+        let of = |n: f64| {
+            let warm = if n < generation { 0.0 } else { full };
+            let active = load_of(n - generation * libm::floor(n / generation));
+            (drop_in(active, warm), (active + warm) / 2.0)
         };
         let spread = poisson::spread(mean, 64);
         spread.iter().fold((0.0, 0.0), |sum, &(n, chance)| {
