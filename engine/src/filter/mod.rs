@@ -13,9 +13,9 @@ mod blocked;
 mod bloom;
 mod counting;
 mod descriptor;
+mod fields;
 mod lines;
 mod parts;
-mod ranking;
 mod recent;
 mod registers;
 mod rlbsbf;
@@ -166,6 +166,12 @@ pub trait Filter: Sized {
 
     /// Asks for the memory that `observe` will touch with this key and these draws.
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint);
+
+    /// Asked once more, when what [`prefetch`](Filter::prefetch) asked for should have
+    /// come: for memory that is touched only if the key looks new. The verdict may yet
+    /// turn out otherwise; nothing but time depends on it.
+    #[inline(always)]
+    fn prefetch_if_new(&self, _region: &[u8], _generator: Generator, _fingerprint: Fingerprint) {}
 }
 
 /// A filter that keeps what it has met cannot take a single key out of it.
