@@ -1,5 +1,5 @@
 //! Ours beside others', interleaved:
-//! `cargo bench -p dedupstore-benches --bench compare [-- SIZE_MIB …]`.
+//! `cargo bench -p dedupstore-benches --bench compare [-- SIZE_MIB … NAME …]`.
 //!
 //! Benchmark libraries run one contender to its end before the next, so a busy moment of
 //! a shared machine falls on one of them. Here every round runs every contender on the
@@ -18,22 +18,21 @@ const ROUNDS: usize = 25;
 const KEYS_A_ROUND: usize = 400_000;
 
 fn main() {
-    let sizes: Vec<u64> = std::env::args()
-        .skip(1)
-        .filter_map(|argument| argument.parse().ok())
-        .collect();
-    let sizes = if sizes.is_empty() {
-        vec![1, 256]
-    } else {
-        sizes
-    };
+    // Cargo adds an option of its own.
+    let arguments = std::env::args().skip(1).filter(|word| word != "--bench");
+    let (numbers, words): (Vec<_>, Vec<_>) =
+        arguments.partition(|argument| argument.parse::<u64>().is_ok());
+    let mut sizes: Vec<u64> = numbers.iter().flat_map(|number| number.parse()).collect();
+    if sizes.is_empty() {
+        sizes = vec![1, 256];
+    }
     for size_mib in sizes {
-        compare(size_mib << 23, size_mib);
+        compare(size_mib, &words);
     }
 }
 
-fn compare(memory_bits: u64, size_mib: u64) {
-    let mut contenders = contenders(memory_bits);
+fn compare(size_mib: u64, words: &[String]) {
+    let mut contenders = contenders(size_mib << 23, words);
     let mut nanoseconds: Vec<Vec<f64>> = vec![Vec::new(); contenders.len()];
     for round in 0..ROUNDS {
         let keys = keys_of(round as u64);
@@ -45,12 +44,12 @@ fn compare(memory_bits: u64, size_mib: u64) {
         }
     }
     println!("\n{size_mib} MiB, {ROUNDS} rounds of {KEYS_A_ROUND} hashed keys, three of ten new");
-    println!("{:<28} {:>10} {:>14}", "", "ns a key", "× the floor");
+    println!("{:<38} {:>10} {:>14}", "", "ns a key", "× the floor");
     let floor = nanoseconds[0].clone();
     for (contender, spent) in contenders.iter().zip(&nanoseconds) {
         let ratios = spent.iter().zip(&floor).map(|(own, floor)| own / floor);
         println!(
-            "{:<28} {:>10.1} {:>14.2}",
+            "{:<38} {:>10.1} {:>14.2}",
             contender.name,
             median(spent.iter().copied()),
             median(ratios),

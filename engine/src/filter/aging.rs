@@ -30,6 +30,8 @@ use crate::rng::Generator;
 const HALF_BYTES: usize = LINE_BYTES / 2;
 /// The last bit of either half is no key's; in the second half it says which is active.
 const HALF_BITS: u64 = 8 * HALF_BYTES as u64 - 1;
+/// That bit, in the last byte of a line.
+const FLAG: u8 = 0x80;
 /// How many positions in a half one number yields.
 const PIECES: u32 = 4;
 
@@ -42,70 +44,85 @@ pub struct Aging {
     lines: Lines,
 }
 
-/// A line's halves, and which is which.
-#[derive(Clone, Copy)]
-struct Halves {
-    active: usize,
-}
-
-impl Halves {
-    #[inline(always)]
-    fn of(line: &[u8]) -> Self {
-        Halves {
-            active: usize::from(line[LINE_BYTES - 1] >> 7),
-        }
-    }
-
-    #[inline(always)]
-    fn bytes(half: usize) -> std::ops::Range<usize> {
-        half * HALF_BYTES..(half + 1) * HALF_BYTES
-    }
-}
-
 impl Aging {
-    /// The key's positions in a half, cut from its probes 16 bits at a time.
+    /// Looks, and if need be inserts, with a k that the compiler may know.
     #[inline(always)]
-    fn positions(&self, mut probes: Probes) -> impl Iterator<Item = u64> + use<> {
-        let mut number = 0u64;
-        (0..self.k).map(move |i| {
-            if i % PIECES == 0 {
-                number = probes.next_bits();
-            }
-            number = number.rotate_left(16);
-            ((number & 0xffff) * HALF_BITS) >> 16
-        })
-    }
-
-    /// Whether the key is in the active half, and whether it is in the warm one.
-    #[inline(always)]
-    fn probe(&self, line: &[u8], probes: Probes) -> (bool, bool) {
-        let active = &line[Halves::bytes(Halves::of(line).active)];
-        let warm = &line[Halves::bytes(1 - Halves::of(line).active)];
-        self.positions(probes)
-            .fold((true, true), |(in_active, in_warm), at| {
-                (in_active & bit(active, at), in_warm & bit(warm, at))
-            })
+    fn observe_with<R: Region + ?Sized>(
+        &self,
+        k: u32,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let (at, probes) = self.lines.place(fingerprint);
+        let range = at..at + LINE_BYTES;
+        let (in_active, in_warm) = probe(k, &region.bytes()[range.clone()], probes.clone());
+        if in_active {
+            return Verdict::Seen;
+        }
+        let change = self.insert(k, region.bytes_mut(range), probes);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied.wrapping_add_signed(change);
+        match in_warm {
+            true => Verdict::Seen,
+            false => Verdict::New,
+        }
     }
 
     /// Sets the key's bits in the active half, after a change of places if that was full;
     /// returns how many more bits are set.
     #[inline(always)]
-    fn insert(&self, line: &mut [u8], probes: Probes) -> i64 {
-        let Halves { mut active } = Halves::of(line);
+    fn insert(&self, k: u32, line: &mut [u8], probes: Probes) -> i64 {
+        let mut active = active_half(line);
         let mut change = 0;
-        let flag = (active << 7) as u8;
-        line[LINE_BYTES - 1] ^= flag;
-        if ones(&line[Halves::bytes(active)]) > self.full_bits {
+        line[LINE_BYTES - 1] &= !FLAG;
+        if ones(&line[bytes_of(active)]) > self.full_bits {
             active = 1 - active;
-            change -= i64::from(ones(&line[Halves::bytes(active)]));
-            line[Halves::bytes(active)].fill(0);
+            change -= i64::from(ones(&line[bytes_of(active)]));
+            line[bytes_of(active)].fill(0);
         }
-        let half = &mut line[Halves::bytes(active)];
-        for at in self.positions(probes) {
+        let half = &mut line[bytes_of(active)];
+        for at in positions(k, probes) {
             change += i64::from(set_bit(half, at));
         }
-        line[LINE_BYTES - 1] |= (active << 7) as u8;
+        line[LINE_BYTES - 1] |= FLAG * active as u8;
         change
+    }
+}
+
+#[inline(always)]
+fn active_half(line: &[u8]) -> usize {
+    usize::from(line[LINE_BYTES - 1] & FLAG != 0)
+}
+
+#[inline(always)]
+fn bytes_of(half: usize) -> std::ops::Range<usize> {
+    half * HALF_BYTES..(half + 1) * HALF_BYTES
+}
+
+/// The key's positions in a half, cut from its probes 16 bits at a time.
+#[inline(always)]
+fn positions(k: u32, mut probes: Probes) -> impl Iterator<Item = u64> {
+    let mut number = 0u64;
+    (0..k).map(move |i| {
+        if i % PIECES == 0 {
+            number = probes.next_bits();
+        }
+        number = number.rotate_left(16);
+        ((number & 0xffff) * HALF_BITS) >> 16
+    })
+}
+
+/// Whether the key is in the active half, and whether it is in the warm one.
+#[inline(always)]
+fn probe(k: u32, line: &[u8], probes: Probes) -> (bool, bool) {
+    let (first, second) = line.split_at(HALF_BYTES);
+    let (in_first, in_second) = positions(k, probes).fold((true, true), |(a, b), at| {
+        (a & bit(first, at), b & bit(second, at))
+    });
+    match active_half(line) {
+        0 => (in_first, in_second),
+        _ => (in_second, in_first),
     }
 }
 
@@ -169,7 +186,7 @@ impl Filter for Aging {
     fn recount(&self, region: &[u8]) -> u64 {
         let lines = region.chunks_exact(LINE_BYTES);
         lines
-            .map(|line| u64::from(ones(line)) - Halves::of(line).active as u64)
+            .map(|line| u64::from(ones(line)) - active_half(line) as u64)
             .sum()
     }
 
@@ -199,24 +216,17 @@ impl Filter for Aging {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, probes) = self.lines.place(observation.fingerprint);
-        let range = at..at + LINE_BYTES;
-        let (in_active, in_warm) = self.probe(&region.bytes()[range.clone()], probes.clone());
-        if in_active {
-            return Verdict::Seen;
-        }
-        let change = self.insert(region.bytes_mut(range), probes);
-        let occupied = registers.occupied_mut();
-        *occupied = occupied.wrapping_add_signed(change);
-        match in_warm {
-            true => Verdict::Seen,
-            false => Verdict::New,
+        let fingerprint = observation.fingerprint;
+        match self.k {
+            // The default: no loop.
+            6 => self.observe_with(6, region, registers, fingerprint),
+            k => self.observe_with(k, region, registers, fingerprint),
         }
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (at, probes) = self.lines.place(fingerprint);
-        let (in_active, in_warm) = self.probe(&region[at..at + LINE_BYTES], probes);
+        let (in_active, in_warm) = probe(self.k, &region[at..at + LINE_BYTES], probes);
         match in_active | in_warm {
             true => Verdict::Seen,
             false => Verdict::New,

@@ -11,9 +11,14 @@ use super::{
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 
-/// How many observations ahead memory is asked for: far enough to cover a miss in
-/// memory, near enough that the line is still in the first cache when it is used.
+/// How many observations ahead memory is asked for, at least: far enough to cover a miss
+/// in memory, near enough that the line is still in the first cache when it is used.
 const LOOKAHEAD: usize = 16;
+/// How many observations ahead the memory is asked for that only new keys touch.
+const SECOND_LOOKAHEAD: usize = 8;
+/// How many lines are asked for in a row, at most, and for how many observations.
+const REQUESTS: usize = 16;
+const BURST: usize = 8;
 
 macro_rules! filters {
     ($($filter:ident),+ $(,)?) => {
@@ -248,20 +253,31 @@ fn run<F: Filter, R: Region + ?Sized>(
     observations: &[Observation],
     verdicts: &mut [Verdict],
 ) {
-    let ask = |region: &R, registers: &Registers, from: usize, distance: usize| {
-        if let Some(later) = observations.get(from + distance) {
-            let generator = registers
-                .generator()
-                .ahead(distance as u64 * filter.draws());
-            filter.prefetch(region.bytes(), generator, later.fingerprint);
+    // Requests one after the other let the processor have many under way at once; between
+    // the long stretches of work that observing is, it would see only a few. More of them
+    // than it can have under way are no use.
+    let burst = (REQUESTS / filter.lines_touched() as usize).clamp(1, BURST);
+    let start = registers.generator();
+    let before = |index: usize| start.ahead(index as u64 * filter.draws());
+    let ask = |region: &R, first: usize, count: usize| {
+        for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
+            filter.prefetch(region.bytes(), before(i), later.fingerprint);
         }
     };
-    for distance in 0..LOOKAHEAD {
-        ask(region, registers, 0, distance);
-    }
-    for (i, (observation, verdict)) in observations.iter().zip(verdicts).enumerate() {
-        ask(region, registers, i, LOOKAHEAD);
-        *verdict = step(filter, region, registers, *observation);
+    let ask_if_new = |region: &R, first: usize, count: usize| {
+        for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
+            filter.prefetch_if_new(region.bytes(), before(i), later.fingerprint);
+        }
+    };
+    ask(region, 0, LOOKAHEAD);
+    ask_if_new(region, 0, SECOND_LOOKAHEAD);
+    let chunks = observations.chunks(burst).zip(verdicts.chunks_mut(burst));
+    for (number, (observations, verdicts)) in chunks.enumerate() {
+        ask(region, number * burst + LOOKAHEAD, burst);
+        ask_if_new(region, number * burst + SECOND_LOOKAHEAD, burst);
+        for (observation, verdict) in observations.iter().zip(verdicts) {
+            *verdict = step(filter, region, registers, *observation);
+        }
     }
 }
 
@@ -279,23 +295,37 @@ fn rerun<F: Filter, R: Region + ?Sized>(
     } = recorded;
     let draws = filter.draws();
     let start = registers.generator();
-    // How many observations, with those in the gaps, come before the next to be asked for.
-    let mut before = 0;
-    let mut later = observations.iter().zip(gaps);
+    // How many observations, with those in the gaps, come before each.
+    let mut counted = 0;
+    let known = observations
+        .iter()
+        .zip(gaps)
+        .map(move |(observation, &gap)| {
+            let before = counted + u64::from(gap);
+            counted = before + 1;
+            (observation.fingerprint, start.ahead(before * draws))
+        });
+    let (mut later, mut soon) = (known.clone(), known);
     let mut ask = |region: &R| {
-        if let Some((observation, &gap)) = later.next() {
-            before += u64::from(gap);
-            let generator = start.ahead(before * draws);
-            filter.prefetch(region.bytes(), generator, observation.fingerprint);
-            before += 1;
+        if let Some((fingerprint, generator)) = later.next() {
+            filter.prefetch(region.bytes(), generator, fingerprint);
+        }
+    };
+    let mut ask_if_new = |region: &R| {
+        if let Some((fingerprint, generator)) = soon.next() {
+            filter.prefetch_if_new(region.bytes(), generator, fingerprint);
         }
     };
     for _ in 0..LOOKAHEAD {
         ask(region);
     }
+    for _ in 0..SECOND_LOOKAHEAD {
+        ask_if_new(region);
+    }
     let known = observations.iter().zip(gaps);
     for ((observation, &gap), verdict) in known.zip(verdicts) {
         ask(region);
+        ask_if_new(region);
         registers.count_without_trace(gap, draws);
         *verdict = step(filter, region, registers, *observation);
     }

@@ -18,11 +18,11 @@ mod buffer_table;
 mod counting;
 mod descriptor;
 mod dsqf;
+mod fields;
 mod fpbuffer;
 mod lines;
 mod parts;
 mod place;
-mod ranking;
 mod recency;
 mod recent;
 mod registers;
@@ -216,6 +216,12 @@ pub trait Filter: Sized {
 
     /// Asks for the memory that `observe` will touch with this key and these draws.
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint);
+
+    /// Asked once more, when what [`prefetch`](Filter::prefetch) asked for should have
+    /// come: for memory that is touched only if the key looks new. The verdict may yet
+    /// turn out otherwise; nothing but time depends on it.
+    #[inline(always)]
+    fn prefetch_if_new(&self, _region: &[u8], _generator: Generator, _fingerprint: Fingerprint) {}
 }
 
 /// A filter that keeps what it has met cannot take a single key out of it.

@@ -35,8 +35,15 @@ impl Parts {
         }
     }
 
+    #[inline(always)]
     pub fn count(&self) -> u32 {
         self.count
+    }
+
+    /// The same parts, with their number known to the compiler: loops over them vanish.
+    #[inline(always)]
+    pub fn known(self, count: u32) -> Self {
+        Parts { count, ..self }
     }
 
     /// All bits of all parts.

@@ -11,13 +11,17 @@
 //! last met first. With room for three and the line `a b c`: `d` is New, and the line is
 //! `d a b`; `c` was pushed out. `b` again: Seen, and the line is `b d a`.
 //!
+//! With `insert` above 0 the first eighths of a line are for keys that came again: a new
+//! one enters behind them. That helps where few keys make most of the repeats and harms
+//! where the stream drifts.
+//!
 //! **Source.** Ours. Move-to-front: Sleator, Tarjan, "Amortized efficiency of list update
 //! and paging rules", 1985; with fingerprints for keys as in the buffering of Deng and
 //! Rafiei, 2006, and one line of memory for a list.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::lines::{LINE_BYTES, Lines};
-use super::ranking::Ranking;
+use super::fields::{Carry, Share};
+use super::lines::{LINE_BITS, LINE_BYTES, Lines};
 use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::Fingerprint;
@@ -30,22 +34,111 @@ const LINE_WORDS: usize = LINE_BYTES / 8;
 #[derive(Clone, Debug)]
 pub struct Recent {
     lines: Lines,
-    ranking: Box<Ranking<LINE_WORDS>>,
+    width_bits: u32,
+    /// How many fields a line has.
+    fields: u32,
+    /// What each word of a line holds of them.
+    shares: Box<[Share; LINE_WORDS]>,
+    /// A number moves up by a field when it is multiplied by this.
+    step: u64,
+    /// How many fields new values do not enter, once these are taken.
+    protected: u32,
+}
+
+/// What became of a line.
+struct Ranked {
+    /// The value was there.
+    found: bool,
+    /// It was not, and an empty field took it.
+    grew: bool,
 }
 
 impl Recent {
+    /// How many values a field can hold; they are 1 to this.
+    #[inline(always)]
+    fn values(&self) -> u64 {
+        (1 << self.width_bits) - 1
+    }
+
     /// Where a key's line starts, and the key's value in it.
     #[inline(always)]
     fn claim(&self, fingerprint: Fingerprint) -> (usize, u64) {
         let (at, mut probes) = self.lines.place(fingerprint);
-        (at, 1 + probes.next_below(self.ranking.values()))
+        (at, 1 + probes.next_below(self.values()))
     }
-}
 
-#[inline(always)]
-fn words_of(line: &[u8]) -> [u64; LINE_WORDS] {
-    let line = &line[..LINE_BYTES];
-    std::array::from_fn(|i| read_u64(line, 8 * i))
+    /// How many fields of a line hold a value.
+    #[inline(always)]
+    fn count_of(&self, line: &[u8], value: u64) -> u32 {
+        let mut carry = Carry::default();
+        let words = line[..LINE_BYTES].chunks_exact(8).zip(self.shares.iter());
+        words
+            .map(|(word, share)| share.matches(read_u64(word, 0), value, &mut carry))
+            .map(u64::count_ones)
+            .sum()
+    }
+
+    fn occupied(&self, line: &[u8]) -> u64 {
+        u64::from(self.fields - self.count_of(line, 0))
+    }
+
+    /// Moves a value to the front, or lets it in there. Word by word, all fields move up
+    /// by one, up to the field that held the value, if there is one.
+    #[inline(always)]
+    fn advance(&self, line: &mut [u8], value: u64) -> Ranked {
+        let mut carry = Carry::default();
+        let (mut incoming, mut pushed_out) = (value, 0);
+        let words = line[..LINE_BYTES].chunks_exact_mut(8);
+        for (word_bytes, share) in words.zip(self.shares.iter()) {
+            let word = read_u64(word_bytes, 0);
+            let matches = share.matches(word, value, &mut carry);
+            let (moved, outgoing) = word.carrying_mul(self.step, incoming);
+            // A number and that number less one differ in all bits up to its lowest.
+            let reach = share.used() & (matches ^ matches.wrapping_sub(1));
+            write_u64(word_bytes, 0, word ^ ((word ^ moved) & reach));
+            if matches != 0 {
+                return Ranked {
+                    found: true,
+                    grew: false,
+                };
+            }
+            incoming = outgoing;
+            pushed_out = self.last_field(word);
+        }
+        Ranked {
+            found: false,
+            grew: pushed_out == 0,
+        }
+    }
+
+    /// Lets a new value in behind the protected fields; or behind the last one that is
+    /// taken, as empty fields come last.
+    fn enter(&self, line: &mut [u8], value: u64) -> Ranked {
+        let before_bits =
+            self.protected.min(self.fields - self.count_of(line, 0)) * self.width_bits;
+        let grew = self.last_field(read_u64(line, LINE_BYTES - 8)) == 0;
+        let mut incoming = u128::from(value) << (before_bits % u64::BITS);
+        let mut kept = (1u64 << (before_bits % u64::BITS)) - 1;
+        let words = line[..LINE_BYTES]
+            .chunks_exact_mut(8)
+            .zip(self.shares.iter());
+        for (word_bytes, share) in words.skip((before_bits / u64::BITS) as usize) {
+            let word = read_u64(word_bytes, 0);
+            let moved = u128::from(word & !kept) * u128::from(self.step) + incoming;
+            write_u64(word_bytes, 0, (word & kept) | (moved as u64 & share.used()));
+            incoming = moved >> u64::BITS;
+            kept = 0;
+        }
+        Ranked { found: false, grew }
+    }
+
+    /// The last field, seen in the last word. It lies there as a whole, as no field is
+    /// wider than half a word, and what is left over behind it is less than a field.
+    #[inline(always)]
+    fn last_field(&self, last_word: u64) -> u64 {
+        let start = (self.fields - 1) * self.width_bits;
+        last_word >> (start % u64::BITS)
+    }
 }
 
 impl Filter for Recent {
@@ -79,10 +172,10 @@ impl Filter for Recent {
             },
             Parameter {
                 name: "insert",
-                meaning: "rank at which a new key enters, 0 being the first",
+                meaning: "eighths of a line kept from new keys for repeated ones",
                 kind: Kind::Integer {
                     min: 0,
-                    max: 127,
+                    max: 7,
                     default: 0,
                 },
             },
@@ -90,10 +183,16 @@ impl Filter for Recent {
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        let ranking = Ranking::new(spec.integer("bits") as u32, spec.integer("insert"), false);
+        let width_bits = spec.integer("bits") as u32;
+        let fields = LINE_BITS as u32 / width_bits;
+        let share = |index: usize| Share::of_word(index as u32, width_bits, fields);
         Ok(Recent {
             lines: Lines::fitting(spec, memory_bits)?,
-            ranking: Box::new(ranking),
+            width_bits,
+            fields,
+            shares: Box::new(std::array::from_fn(share)),
+            step: 1 << width_bits,
+            protected: spec.integer("insert") as u32 * fields / 8,
         })
     }
 
@@ -102,20 +201,18 @@ impl Filter for Recent {
     }
 
     fn cells(&self) -> u64 {
-        self.lines.count() * self.ranking.fields()
+        self.lines.count() * u64::from(self.fields)
     }
 
     fn recount(&self, region: &[u8]) -> u64 {
         let lines = region.chunks_exact(LINE_BYTES);
-        lines
-            .map(|line| self.ranking.occupied(&words_of(line)))
-            .sum()
+        lines.map(|line| self.occupied(line)).sum()
     }
 
     /// The values in a line differ, so each is one more that a new key may equal.
     fn drop_chance(&self, registers: &Registers) -> f64 {
         let held = registers.occupied() as f64 / self.lines.count() as f64;
-        (held / self.ranking.values() as f64).min(1.0)
+        (held / self.values() as f64).min(1.0)
     }
 
     fn lines_touched(&self) -> u32 {
@@ -140,11 +237,10 @@ impl Filter for Recent {
     ) -> Verdict {
         let (at, value) = self.claim(observation.fingerprint);
         let line = region.bytes_mut(at..at + LINE_BYTES);
-        let mut words = words_of(line);
-        let ranked = self.ranking.advance(&mut words, value);
-        for (i, word) in words.into_iter().enumerate() {
-            write_u64(line, 8 * i, word);
-        }
+        let ranked = match self.protected > 0 && self.count_of(line, value) == 0 {
+            true => self.enter(line, value),
+            false => self.advance(line, value),
+        };
         *registers.occupied_mut() += u64::from(ranked.grew);
         match ranked.found {
             true => Verdict::Seen,
@@ -154,8 +250,7 @@ impl Filter for Recent {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (at, value) = self.claim(fingerprint);
-        let words = words_of(&region[at..at + LINE_BYTES]);
-        match self.ranking.holds(&words, value) {
+        match self.count_of(&region[at..at + LINE_BYTES], value) > 0 {
             true => Verdict::Seen,
             false => Verdict::New,
         }

@@ -28,7 +28,7 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The geometry of an RLBSBF.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rlbsbf {
     parts: Parts,
 }
@@ -41,6 +41,52 @@ impl Rlbsbf {
         let remainder = draw.wrapping_mul(span_bits);
         let position = self.parts.start(part) + reduce(draw, span_bits);
         (position, reduce(remainder, span_bits))
+    }
+
+    /// The default number of parts, if it is that, known to the compiler.
+    #[inline(always)]
+    fn of_two(&self) -> Option<Self> {
+        (self.parts.count() == 2).then_some(Rlbsbf {
+            parts: self.parts.known(2),
+        })
+    }
+
+    #[inline(always)]
+    fn observe_in_parts<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        generator: Generator,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
+            return Verdict::Seen;
+        }
+        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
+            let (victim, threshold) = self.victim(part, generator.draw(part));
+            let load = registers.own()[part as usize];
+            let cleared = threshold < load && clear_bit(region, victim);
+            let set = set_bit(region, position);
+            let change = |count: u64| count + u64::from(set) - u64::from(cleared);
+            registers.own_mut()[part as usize] = change(load);
+            *registers.occupied_mut() = change(registers.occupied());
+        }
+        Verdict::New
+    }
+
+    #[inline(always)]
+    fn prefetch_victims(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
+        let seen = self.parts.probe(region, fingerprint) == Verdict::Seen;
+        for part in 0..self.draws() {
+            let (victim, _) = self.victim(part, generator.draw(part));
+            // Past the end nothing is fetched; no branch to guess wrong.
+            let byte = if seen {
+                usize::MAX
+            } else {
+                (victim / 8) as usize
+            };
+            prefetch(region, byte);
+        }
     }
 }
 
@@ -120,19 +166,10 @@ impl Filter for Rlbsbf {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
-            return Verdict::Seen;
+        match self.of_two() {
+            Some(two) => two.observe_in_parts(region, registers, generator, fingerprint),
+            None => self.observe_in_parts(region, registers, generator, fingerprint),
         }
-        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
-            let (victim, threshold) = self.victim(part, generator.draw(part));
-            let load = registers.own()[part as usize];
-            let cleared = threshold < load && clear_bit(region, victim);
-            let set = set_bit(region, position);
-            let change = |count: u64| count + u64::from(set) - u64::from(cleared);
-            registers.own_mut()[part as usize] = change(load);
-            *registers.occupied_mut() = change(registers.occupied());
-        }
-        Verdict::New
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
@@ -144,11 +181,18 @@ impl Filter for Rlbsbf {
     }
 
     #[inline(always)]
-    fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
-        self.parts.prefetch(region, fingerprint);
-        for part in 0..self.draws() {
-            let (victim, _) = self.victim(part, generator.draw(part));
-            prefetch(region, (victim / 8) as usize);
+    fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
+        match self.of_two() {
+            Some(two) => two.parts.prefetch(region, fingerprint),
+            None => self.parts.prefetch(region, fingerprint),
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_if_new(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
+        match self.of_two() {
+            Some(two) => two.prefetch_victims(region, generator, fingerprint),
+            None => self.prefetch_victims(region, generator, fingerprint),
         }
     }
 }

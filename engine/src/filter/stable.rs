@@ -20,7 +20,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
-use crate::bytes::Cells;
+use crate::bytes::{Cells, read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -54,6 +54,9 @@ impl Stable {
     #[inline(always)]
     fn wear<R: Region + ?Sized>(&self, region: &mut R, draw: u64) -> u64 {
         let mut at = reduce(draw, self.cell_count);
+        if self.max == 1 && self.p <= MOST_AT_ONCE && at + self.p <= self.cell_count {
+            return clear_bits(region, at, self.p);
+        }
         let mut emptied = 0;
         for _ in 0..self.p {
             let value = self.cells.get(region.bytes(), at);
@@ -68,6 +71,21 @@ impl Stable {
         }
         emptied
     }
+}
+
+/// A run of this many bits lies within eight bytes, wherever it starts.
+const MOST_AT_ONCE: u64 = 57;
+
+/// Clears a short run of bits at once; returns how many were set.
+#[inline(always)]
+fn clear_bits<R: Region + ?Sized>(region: &mut R, start: u64, count: u64) -> u64 {
+    // Near the end of the region, which has eight bytes at least, the window is moved back.
+    let byte = ((start / 8) as usize).min(region.bytes().len() - 8);
+    let run = ((1u64 << count) - 1) << (start - 8 * byte as u64);
+    let window = region.bytes_mut(byte..byte + 8);
+    let word = read_u64(window, 0);
+    write_u64(window, 0, word & !run);
+    u64::from((word & run).count_ones())
 }
 
 impl Filter for Stable {

@@ -16,7 +16,7 @@
 //! keys.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::ranking::Ranking;
+use super::fields::{Carry, Share};
 use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
@@ -30,20 +30,78 @@ const WORD_BYTES: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Word {
     words: u64,
-    ranking: Ranking<1>,
+    width_bits: u32,
+    fields: u32,
+    share: Share,
+    /// The fields that a new value may push down.
+    entrance: u64,
+    /// All bits if a value found moves up by one, none if it moves to the front.
+    climbs: u64,
+}
+
+/// What became of a word.
+struct Ranked {
+    word: u64,
+    /// The value was there.
+    found: bool,
+    /// It was not, and an empty field took it.
+    grew: bool,
 }
 
 impl Word {
+    /// How many values a field can hold; they are 1 to this.
+    #[inline(always)]
+    fn values(&self) -> u64 {
+        (1 << self.width_bits) - 1
+    }
+
+    /// The top bit of each field that holds a value.
+    #[inline(always)]
+    fn matches(&self, word: u64, value: u64) -> u64 {
+        self.share.matches(word, value, &mut Carry::default())
+    }
+
+    fn occupied(&self, word: u64) -> u64 {
+        u64::from(self.fields - self.matches(word, 0).count_ones())
+    }
+
     /// Where a key's word starts, and the key's value in it.
     #[inline(always)]
     fn claim(&self, fingerprint: Fingerprint) -> (usize, u64) {
         let mut probes = fingerprint.probes();
         let word = probes.next_below(self.words) as usize;
-        (
-            word * WORD_BYTES,
-            1 + probes.next_below(self.ranking.values()),
-        )
+        (word * WORD_BYTES, 1 + probes.next_below(self.values()))
     }
+
+    /// Moves a value up, or lets it in. Fields from where it goes to where it was, or to
+    /// the last, move by one. No branch depends on what the word holds.
+    #[inline(always)]
+    fn advance(&self, word: u64, value: u64) -> Ranked {
+        let width = self.width_bits;
+        let matches = self.matches(word, value);
+        let empty = self.matches(word, 0);
+        // A value found moves the fields up to its own.
+        let reach_found = up_to_lowest(matches);
+        let reach_found = reach_found & !((reach_found >> width >> width) & self.climbs);
+        // Empty fields come last, and a new value enters before the first of them.
+        let reach_new = self.entrance | !(up_to_lowest(empty) >> width);
+        let found = matches != 0;
+        let reach = if found { reach_found } else { reach_new } & self.share.used();
+        let all_but_first = reach & (reach << width);
+        let first = reach & !all_but_first & self.share.in_each(value);
+        Ranked {
+            word: (word & !reach) | ((word << width) & all_but_first) | first,
+            found,
+            grew: !found && empty != 0,
+        }
+    }
+}
+
+/// All bits up to the lowest that is set, or all there are if none is: a number and that
+/// number less one differ in these.
+#[inline(always)]
+fn up_to_lowest(word: u64) -> u64 {
+    word ^ word.wrapping_sub(1)
 }
 
 impl Filter for Word {
@@ -77,7 +135,7 @@ impl Filter for Word {
             },
             Parameter {
                 name: "insert",
-                meaning: "rank at which a new key enters, 0 being the first",
+                meaning: "rank at which a new key enters: 0 is the first, at most the last",
                 kind: Kind::Integer {
                     min: 0,
                     max: 31,
@@ -95,13 +153,19 @@ impl Filter for Word {
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+        let width_bits = spec.integer("bits") as u32;
+        let fields = u64::BITS / width_bits;
+        let entrance = (spec.integer("insert") as u32).min(fields - 1);
         Ok(Word {
             words: memory_bits / u64::from(u64::BITS),
-            ranking: Ranking::new(
-                spec.integer("bits") as u32,
-                spec.integer("insert"),
-                spec.is_choice("hit", "up"),
-            ),
+            width_bits,
+            fields,
+            share: Share::of_word(0, width_bits, fields),
+            entrance: u64::MAX << (entrance * width_bits),
+            climbs: match spec.is_choice("hit", "up") {
+                true => u64::MAX,
+                false => 0,
+            },
         })
     }
 
@@ -110,20 +174,18 @@ impl Filter for Word {
     }
 
     fn cells(&self) -> u64 {
-        self.words * self.ranking.fields()
+        self.words * u64::from(self.fields)
     }
 
     fn recount(&self, region: &[u8]) -> u64 {
         let words = region.chunks_exact(WORD_BYTES);
-        words
-            .map(|word| self.ranking.occupied(&[read_u64(word, 0)]))
-            .sum()
+        words.map(|word| self.occupied(read_u64(word, 0))).sum()
     }
 
     /// The values in a word differ, so each is one more that a new key may equal.
     fn drop_chance(&self, registers: &Registers) -> f64 {
         let held = registers.occupied() as f64 / self.words as f64;
-        held / self.ranking.values() as f64
+        held / self.values() as f64
     }
 
     fn lines_touched(&self) -> u32 {
@@ -148,9 +210,8 @@ impl Filter for Word {
     ) -> Verdict {
         let (at, value) = self.claim(observation.fingerprint);
         let bytes = region.bytes_mut(at..at + WORD_BYTES);
-        let mut word = [read_u64(bytes, 0)];
-        let ranked = self.ranking.advance(&mut word, value);
-        write_u64(bytes, 0, word[0]);
+        let ranked = self.advance(read_u64(bytes, 0), value);
+        write_u64(bytes, 0, ranked.word);
         *registers.occupied_mut() += u64::from(ranked.grew);
         match ranked.found {
             true => Verdict::Seen,
@@ -160,9 +221,9 @@ impl Filter for Word {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (at, value) = self.claim(fingerprint);
-        match self.ranking.holds(&[read_u64(region, at)], value) {
-            true => Verdict::Seen,
-            false => Verdict::New,
+        match self.matches(read_u64(region, at), value) {
+            0 => Verdict::New,
+            _ => Verdict::Seen,
         }
     }
 

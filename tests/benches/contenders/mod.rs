@@ -1,8 +1,8 @@
-//! What is compared: the floor, a peer, and every filter of the registry.
+//! What is compared: the floor, peers, and every filter of the registry.
+
+mod peers;
 
 use dedupstore::{FilterSpec, Memory, Observation, SeenSet, Verdict, registry};
-use fastbloom::BloomFilter;
-use xxhash_rust::xxh3::Xxh3Builder;
 
 type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
 
@@ -13,15 +13,27 @@ pub struct Contender {
     pub observe: Observe,
 }
 
-pub fn contenders(memory_bits: u64) -> Vec<Contender> {
-    let mut all = vec![blocked_limit(memory_bits), fastbloom_with_xxh3(memory_bits)];
-    all.extend(
-        registry()
-            .iter()
-            .copied()
-            .map(|descriptor| ours(&FilterSpec::with_defaults(descriptor), memory_bits)),
-    );
-    all
+/// Makes a contender, once it is known that it takes part.
+type Make = Box<dyn Fn(u64) -> Contender>;
+
+/// The floor, and those of the others whose name contains one of the words, or all if
+/// there is no word.
+pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
+    let mut known: Vec<(String, Make)> = Vec::new();
+    for (name, make) in peers::PEERS {
+        known.push((name.to_owned(), Box::new(make)));
+    }
+    for &descriptor in registry() {
+        let spec = FilterSpec::with_defaults(descriptor);
+        let name = spec.to_string();
+        known.push((name, Box::new(move |memory_bits| ours(&spec, memory_bits))));
+    }
+    let takes_part = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+    let chosen = known.iter().filter(|(name, _)| takes_part(name));
+    let chosen = chosen.map(|(_, make)| make(memory_bits));
+    std::iter::once(blocked_limit(memory_bits))
+        .chain(chosen)
+        .collect()
 }
 
 /// One random line, asked for ahead, read and changed.
@@ -62,20 +74,6 @@ fn prefetch(bytes: &[u8], at: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::hint::black_box((bytes, at));
-}
-
-/// As its documentation advises: one insertion, which tells whether it was there.
-fn fastbloom_with_xxh3(memory_bits: u64) -> Contender {
-    let mut filter = BloomFilter::with_num_bits(memory_bits as usize)
-        .hasher(Xxh3Builder::new())
-        .hashes(4);
-    Contender {
-        name: "fastbloom, 4 hashes, xxh3".to_owned(),
-        observe: Box::new(move |keys| {
-            let known = |key: &Observation| filter.insert_hash(key.fingerprint.0);
-            keys.len() - keys.iter().map(known).filter(|&known| known).count()
-        }),
-    }
 }
 
 fn ours(spec: &FilterSpec, memory_bits: u64) -> Contender {
