@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     backup, checkpoint, completions, contains, create, filter, filters, generate, inspect, repair,
-    simulate, verify,
+    reproduce, simulate, verify,
 };
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
@@ -38,6 +38,7 @@ pub enum Command {
     Contains(contains::Arguments),
     Simulate(simulate::Arguments),
     Generate(generate::Arguments),
+    Reproduce(reproduce::Arguments),
     Filters(filters::Arguments),
     Inspect(inspect::Arguments),
     Verify(verify::Arguments),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dedupstore::CreateError;
+use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeySelectorError, LineTooLong};
 use dedupstore::store::StoreError;
 
@@ -23,8 +24,10 @@ pub enum Failure {
     Read { name: String, error: io::Error },
     #[error("{name}: {error}")]
     Line { name: String, error: LineTooLong },
-    #[error("{0}; give another size with --memory")]
+    #[error("{error}{hint}", error = .0, hint = another_size(.0))]
     Memory(#[from] CreateError),
+    #[error("{0}; a larger --scale needs less memory")]
+    Run(#[from] RunError),
     #[error("--field: {0}")]
     Key(#[from] KeySelectorError),
     #[error("{}{}", about(path, error), next_step(path, error))]
@@ -52,6 +55,13 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
             _ => Failure::Output(error),
         }
+    }
+}
+
+fn another_size(error: &CreateError) -> &'static str {
+    match error {
+        CreateError::NumbersOnly { .. } => "",
+        _ => "; give another size with --memory",
     }
 }
 

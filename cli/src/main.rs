@@ -17,6 +17,7 @@ mod opening;
 mod output;
 mod quantity;
 mod repair;
+mod reproduce;
 mod sieve;
 mod simulate;
 mod stored;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Contains(arguments) => contains::run(arguments, cli.quiet),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
+        Command::Reproduce(arguments) => reproduce::run(arguments, cli.quiet),
         Command::Filters(arguments) => filters::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Verify(arguments) => verify::run(arguments, cli.quiet),
