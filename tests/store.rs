@@ -5,7 +5,7 @@ use std::time::Duration;
 use dedupstore::store::{
     Backing, Claim, CreateOptions, Directory, Durability, OpenOptions, Store, StoreError,
 };
-use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
+use dedupstore::{CreateError, KeyHasher, Observation, Verdict, state_digest};
 use tempfile::TempDir;
 
 const SEED: u64 = 5;
@@ -45,6 +45,21 @@ fn feed(store: &mut Store<Directory>, observations: &[Observation], batch: usize
 }
 
 /// Small logs, so that checkpoints come by themselves, many times, while it goes on.
+/// A filter that takes keys for their own fingerprints is for the laboratory alone.
+#[test]
+fn a_filter_of_numbers_is_refused_by_type() {
+    let directory = TempDir::new().expect("a place");
+    let path = directory.path().join("numbers.dds");
+    let options = options("sqf:fingerprint=identity", 1 << 16, 1 << 16);
+    let refused = Store::create(&path, &options, OpenOptions::default());
+    let error = refused.map(|_| ()).expect_err("keys are not numbers here");
+    assert!(
+        matches!(error, StoreError::Create(CreateError::NumbersOnly { .. })),
+        "{error}"
+    );
+    assert!(!path.exists());
+}
+
 #[test]
 fn a_store_is_a_set_in_memory_however_it_is_opened() {
     let directory = TempDir::new().expect("a place");

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     backup, checkpoint, colour, completions, contains, create, explain, filter, filters, generate,
-    inspect, man, merge, playground, repair, simulate, verify,
+    inspect, man, merge, playground, repair, reproduce, simulate, verify,
 };
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
@@ -42,6 +42,7 @@ pub enum Command {
     Contains(contains::Arguments),
     Simulate(simulate::Arguments),
     Generate(generate::Arguments),
+    Reproduce(reproduce::Arguments),
     Filters(filters::Arguments),
     Inspect(inspect::Arguments),
     Verify(verify::Arguments),

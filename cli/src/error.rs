@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use dedupstore::CreateError;
+use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeySelectorError, LineTooLong};
 use dedupstore::store::StoreError;
 
@@ -33,12 +34,14 @@ pub enum Failure {
     },
     #[error("{name}: {error}")]
     Line { name: String, error: LineTooLong },
-    #[error("{0}; give another size with --memory")]
+    #[error("{error}{hint}", error = .0, hint = another_size(.0))]
     Memory(#[from] CreateError),
     #[error("cannot write to {}: {error}{}", path.display(), hint_for_writing(.error))]
     Create { path: PathBuf, error: io::Error },
     #[error("cannot write the metrics to {}: {error}; name a file in a directory that you may write to", path.display())]
     Metrics { path: PathBuf, error: io::Error },
+    #[error("{0}; a larger --scale needs less memory")]
+    Run(#[from] RunError),
     #[error("--field: {0}")]
     Key(#[from] KeySelectorError),
     #[error("{}{}", about(path, error), next_step(path, error))]
@@ -97,6 +100,13 @@ fn packed(name: &str, packing: Packing, error: &io::Error, bytes: u64) -> String
         "cannot unpack {name}: {found} behind {bytes} bytes of the unpacked text; the whole lines \
          before that were taken. The file is not a whole {what} file: `{check} {name}` checks it"
     )
+}
+
+fn another_size(error: &CreateError) -> &'static str {
+    match error {
+        CreateError::NumbersOnly { .. } => "",
+        _ => "; give another size with --memory",
+    }
 }
 
 fn hint(error: &io::Error) -> &'static str {

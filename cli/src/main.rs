@@ -29,6 +29,7 @@ mod progress;
 mod quantity;
 mod repair;
 mod report;
+mod reproduce;
 mod responder;
 mod sieve;
 mod simulate;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::Contains(arguments) => contains::run(arguments, cli.quiet),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
+        Command::Reproduce(arguments) => reproduce::run(arguments, cli.quiet),
         Command::Filters(arguments) => filters::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Verify(arguments) => verify::run(arguments, cli.quiet),

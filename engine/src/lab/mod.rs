@@ -1,4 +1,4 @@
-//! The laboratory: streams of keys, exact truth, and scoreboards.
+//! The laboratory: streams of keys, exact truth, scoreboards, and the papers' tables.
 //!
 //! Everything is pure and deterministic: a stream, a count and a seed give the same
 //! numbers on every machine, in the command line and in the browser.
@@ -7,6 +7,7 @@ mod crawl;
 mod gap_meter;
 mod golden;
 mod renaming;
+pub mod reproduce;
 mod scoreboard;
 mod simulation;
 mod stream;
