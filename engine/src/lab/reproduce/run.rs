@@ -4,6 +4,7 @@ use super::faulty_stable::FaultyStable;
 use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
+use crate::lab::gap_meter::GapMeter;
 use crate::lab::scoreboard::Scoreboard;
 use crate::lab::simulation::{NoClock, Simulation};
 use crate::lab::stream::{Stream, StreamSpec};
@@ -140,7 +141,9 @@ impl Job {
             match &self.run.contender {
                 Contender::Filter(spec) => {
                     let spec: FilterSpec = spec.parse()?;
-                    let mut race = Simulation::over(&keys, seed);
+                    // No table asks for gaps.
+                    let mut race =
+                        Simulation::over(&keys, seed).measuring_gaps_with(GapMeter::bounded(1));
                     race.enter(&spec, memory_bits)?;
                     run_over(&mut race, keys);
                     for contestant in race.contestants() {
