@@ -28,7 +28,7 @@ fn recover(filter: &str, size_mib: u64) {
     let path = directory.path().join("recovery.dds");
     let options = store_options(filter, size_mib);
     let log_bytes = options.layout().expect("sizes").log_bytes;
-    // Short of the checkpoint that would empty the log.
+    // Short of the checkpoint that would empty the log, at eight bytes a key at the most.
     let count = log_bytes / 8 * 7 / 10;
     let mut store = Store::create(&path, &options, opening()).expect("made");
     let mut keys = Keys::new();

@@ -29,12 +29,12 @@ struct Contender {
 
 pub fn run(size_mib: u64) {
     let directory = place();
-    let options = store_options("bloom:k=4", size_mib);
+    let options = store_options("blocked", size_mib);
     let path = directory.path().join("ours.dds");
     let ours = Store::create(path, &options, opening()).expect("made");
     let at = directory.path();
     let mut contenders = [
-        contender("dedupstore, bloom:k=4", Box::new(ours), None),
+        contender("dedupstore, blocked", Box::new(ours), None),
         contender(
             "HashSet<u64> and log",
             Box::new(SetWithLog::create(at)),

@@ -10,7 +10,7 @@ use super::measure::{
 };
 
 const BATCH: usize = 1000;
-const FILTERS: [&str; 2] = ["bloom:k=4", "stable"];
+const FILTERS: [&str; 3] = ["blocked", "bloom:k=4", "stable"];
 const TARGET: Duration = Duration::from_millis(50);
 
 pub fn run(size_mib: u64) {
