@@ -18,9 +18,9 @@
 //! at every insertion; the cap, which leaves a filter that is not full alone, is ours.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::lines::{LINE_BITS, LINE_BYTES, Lines, choices, numbers_for, ones};
+use super::lines::{LINE_BITS, LINE_BYTES, Lines, all_set, choices, numbers_for, ones};
 use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
-use crate::bytes::{bit, clear_bit, count_ones, set_bit};
+use crate::bytes::{clear_bit, count_ones, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::region::Region;
 use crate::rng::Generator;
@@ -75,7 +75,7 @@ impl Blocked {
 
 #[inline(always)]
 fn is_seen(k: u32, line: &[u8], mut probes: Probes) -> bool {
-    choices(k, || probes.next_bits()).fold(true, |all, at| all & bit(line, at))
+    all_set(line, choices(k, || probes.next_bits()))
 }
 
 impl Filter for Blocked {

@@ -83,6 +83,14 @@ pub(super) fn choices(
     })
 }
 
+/// Whether all of these bits of a line are set. All are looked at: they are in one line,
+/// and a branch for each would be guessed wrong.
+#[inline(always)]
+pub(super) fn all_set(line: &[u8], bits: impl Iterator<Item = u64>) -> bool {
+    let word = |at: u64| read_u64(line, at as usize / 64 * 8);
+    bits.fold(1, |all, at| all & (word(at) >> (at % 64))) != 0
+}
+
 /// How many bits of a line are set.
 #[inline(always)]
 pub(super) fn ones(line: &[u8]) -> u32 {
