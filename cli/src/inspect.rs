@@ -71,6 +71,29 @@ fn wait(interval: Duration) -> Result<(), Failure> {
     }
 }
 
+/// When it will be too full, and what to do then.
+fn forecast(inspection: &Inspection) -> String {
+    let Some(forecast) = inspection.forecast else {
+        return match inspection.observations {
+            0 => "nothing to go by yet".to_owned(),
+            _ => "its load settles by itself".to_owned(),
+        };
+    };
+    let comfortable = percent(Some(forecast.comfortable_load));
+    match (forecast.observations_left, forecast.seconds_left) {
+        (0, _) => format!(
+            "past its comfortable load of {comfortable}; `dedupstore create` a larger store for \
+             what is to come"
+        ),
+        (left, None) => format!("{comfortable} load after {} more", grouped(left)),
+        (left, Some(seconds)) => format!(
+            "{comfortable} load after {} more, in {} at this rate",
+            grouped(left),
+            duration(seconds)
+        ),
+    }
+}
+
 /// What the store found out about itself by knowing the truth for some keys.
 fn audited(audit: &AuditReport) -> Vec<(&'static str, String)> {
     let estimate = |estimate: Option<Estimate>, what: &str| match estimate {
@@ -162,9 +185,10 @@ fn page(path: &str, inspection: &Inspection) -> String {
             ("seen", grouped(inspection.seen)),
             ("load", picture(inspection.load)),
             (
-                "estimated FPR",
-                percent(Some(inspection.estimated_fpr)) + " of new keys taken for seen",
+                "drop chance",
+                percent(Some(inspection.estimated_fpr)) + " for the next new key",
             ),
+            ("forecast", forecast(inspection)),
         ],
     );
     if let Some(audit) = &inspection.audit {

@@ -104,6 +104,11 @@ impl AnyFilter {
         dispatch!(self, f => f.drop_chance(registers))
     }
 
+    /// The load past which a filter that only fills errs more than it is worth.
+    pub fn comfortable_load(&self) -> Option<f64> {
+        dispatch!(self, f => f.comfortable_load())
+    }
+
     /// How many cells are in use, counted by looking at each.
     pub fn recount(&self, region: &[u8]) -> u64 {
         dispatch!(self, f => f.recount(region))

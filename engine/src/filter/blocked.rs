@@ -162,6 +162,10 @@ impl Filter for Blocked {
         chance.clamp(0.0, 1.0)
     }
 
+    fn comfortable_load(&self) -> Option<f64> {
+        Some(0.5)
+    }
+
     fn lines_touched(&self) -> u32 {
         1
     }

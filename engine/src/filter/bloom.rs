@@ -94,6 +94,10 @@ impl Filter for Bloom {
         load.powi(self.parts.count() as i32)
     }
 
+    fn comfortable_load(&self) -> Option<f64> {
+        Some(0.5)
+    }
+
     fn lines_touched(&self) -> u32 {
         self.parts.count()
     }

@@ -127,6 +127,10 @@ impl Filter for Counting {
         load.powi(self.k as i32)
     }
 
+    fn comfortable_load(&self) -> Option<f64> {
+        Some(0.5)
+    }
+
     fn lines_touched(&self) -> u32 {
         self.k
     }

@@ -149,6 +149,12 @@ pub trait Filter: Sized {
     /// The chance that a key never met would be taken for Seen now.
     fn drop_chance(&self, registers: &Registers) -> f64;
 
+    /// The load past which a filter that only fills errs more than it is worth; nothing if
+    /// its load settles by itself.
+    fn comfortable_load(&self) -> Option<f64> {
+        None
+    }
+
     /// How many cache lines an observation of a new key touches.
     fn lines_touched(&self) -> u32;
 

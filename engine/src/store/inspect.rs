@@ -23,7 +23,7 @@ use super::superblock::{Superblock, VERSION};
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
 use crate::filter::Recorded;
 use crate::fingerprint::HashScheme;
-use crate::theory::standing;
+use crate::theory::{Forecast, forecast, standing};
 
 /// What there is to say of a store. Counts, load and rates are those of the last
 /// checkpoint; sequence numbers say how much more the log holds.
@@ -90,6 +90,8 @@ pub struct Inspection {
     pub distinct_estimate: Option<f64>,
     /// All that the audit has found.
     pub audit: Option<AuditReport>,
+    /// When the filter will be too full at the present rate; nothing if its load settles.
+    pub forecast: Option<Forecast>,
     /// What theory says of the next new key being taken for Seen, from the counts alone and
     /// as if repeats were uniform picks.
     pub predicted_fpr: Option<f64>,
@@ -157,6 +159,13 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
         audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
         distinct_estimate: audit.as_ref().map(|audit| audit.distinct.value),
         audit,
+        forecast: filter.filter().comfortable_load().and_then(|comfortable| {
+            let load = filter.filter().load(registers);
+            let age = superblock
+                .unix_seconds
+                .saturating_sub(parameters.created_unix_seconds);
+            forecast(load, comfortable, registers.observations(), age)
+        }),
         predicted_fpr: standing.as_ref().map(|it| it.fpr),
         predicted_fnr: standing.as_ref().map(|it| it.fnr),
         predicted_load: standing.as_ref().map(|it| it.load),

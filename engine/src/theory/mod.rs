@@ -9,6 +9,7 @@
 mod bits;
 mod blocked;
 mod fading;
+mod forecast;
 mod gaps;
 pub mod information;
 mod poisson;
@@ -20,6 +21,7 @@ pub mod stable;
 mod standing;
 mod workload;
 
+pub use forecast::{Forecast, forecast};
 pub use gaps::{GapBucket, GapHistogram};
 pub use prediction::{PredictedPoint, Prediction, Trust};
 pub use standing::{Standing, standing};
