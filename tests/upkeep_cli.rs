@@ -68,7 +68,7 @@ fn inspect_shows_a_page_and_an_object() {
         "3,000, generation 2",
         "durable        3,500",
         "in the log     3,500",
-        "estimated FPR",
+        "drop chance",
         "xxh3-64/1",
     ];
     assert_says(&["inspect", &name], 0, &parts);
