@@ -1,16 +1,15 @@
 //! Theory against simulation: a million keys, a million bits, fixed seeds.
 //!
 //! A measured rate of x errors among n has a standard error of √(x(1 − x)/n); each filter
-//! is allowed four of those on top of its own tolerance, which is relative and says how far
-//! its formula is off on streams that keep its assumptions. On a skewed stream the FPR of
-//! few new keys after many repeats leans on the stationarity that a sample of a skewed law
-//! has only nearly, so all tolerances there are at least 6 %; filters whose formula says
-//! that it is loose there have one of their own.
+//! is allowed four of those on top of a relative tolerance of its own. The tolerances were
+//! set after looking at runs with seed 1 and are held here on seed 5: they say how well
+//! formulas do, not how well they must. Infinity marks what a formula says it is loose in,
+//! and nothing is held there.
 
 use dedupstore::filter::FilterSpec;
 use dedupstore::lab::{NoClock, RunSummary, Simulation, StreamSpec};
 use dedupstore::registry;
-use dedupstore::theory::{Trust, information};
+use dedupstore::theory::{information, stable};
 
 const COUNT: u64 = 1_000_000;
 const MEMORY_BITS: u64 = 1_000_000;
@@ -64,7 +63,7 @@ const EXPECTED: &[Expected] = &[
     of("dsqf", (0.05, LOOSE), (0.06, LOOSE)),
 ];
 
-fn simulated(stream: &str, filters: &[&str]) -> Vec<RunSummary> {
+fn raced(stream: &str, filters: &[&str]) -> Simulation {
     let stream: StreamSpec = stream.parse().expect("a stream");
     let mut keys = stream.open(COUNT, 5);
     let mut simulation = Simulation::over(&keys, 5);
@@ -76,7 +75,11 @@ fn simulated(stream: &str, filters: &[&str]) -> Vec<RunSummary> {
         simulation.push_arrival(&arrival, &NoClock);
     }
     simulation.flush(&NoClock);
-    simulation.summaries(&stream.to_string())
+    simulation
+}
+
+fn simulated(stream: &str, filters: &[&str]) -> Vec<RunSummary> {
+    raced(stream, filters).summaries(stream)
 }
 
 /// What is off by more than it may be.
@@ -147,24 +150,69 @@ fn every_filter_is_compared() {
     }
 }
 
-/// What is called a bound is one, and no filter that misses nothing beats the information
-/// bound at the end of a stream.
+/// Filters that miss nothing, on the last sixteenth of a stream of mostly new keys: their
+/// measured FPR is above what information allows with the keys there were before it.
 #[test]
-fn bounds_hold() {
-    let filters = ["bloom:k=3", "bloom:k=6", "blocked:cap=100", "sqf", "stable"];
-    let runs = simulated("shuffle:15", &filters);
-    let least = information::least_fpr(MEMORY_BITS as f64 / 150_000.0);
-    for run in runs {
-        if run.fnr == Some(0.0) {
+fn no_filter_beats_the_information_bound() {
+    let filters = [
+        "bloom:k=1",
+        "bloom:k=3",
+        "blocked:cap=100",
+        "counting",
+        "sqf",
+    ];
+    let simulation = raced("shuffle:90", &filters);
+    for contestant in simulation.contestants() {
+        let curve = contestant.board().curve_of(16);
+        let [.., before, end] = curve[..] else {
+            panic!("a curve has points");
+        };
+        assert_eq!(end.false_negatives, 0, "{}", contestant.set().spec());
+        let least = information::least_fpr(MEMORY_BITS as f64 / before.distinct as f64);
+        let found = end.fpr_since(&before).expect("new keys came");
+        assert!(
+            found > least,
+            "{}: {found}, {least}",
+            contestant.set().spec()
+        );
+    }
+}
+
+/// Eq. 8 of the stable Bloom filter is a bound on every stream.
+#[test]
+fn the_stable_bound_holds() {
+    for stream in [
+        "shuffle:15",
+        "shuffle:90",
+        "zipf:1.1:1000000",
+        "drift:20:20000",
+    ] {
+        for (filter, bound) in [
+            ("stable", stable::fpr_bound(2, 4, 1, MEMORY_BITS)),
+            (
+                "stable:k=3,p=20,max=3",
+                stable::fpr_bound(3, 20, 3, MEMORY_BITS / 2),
+            ),
+        ] {
+            let run = &simulated(stream, &[filter])[0];
             assert!(
-                run.fpr > Some(least / 10.0),
-                "{}: {:?}",
-                run.filter,
+                run.fpr < Some(bound),
+                "{filter} on {stream}: {:?}, {bound}",
                 run.fpr
             );
         }
-        assert_ne!(run.predicted_trust, Some(Trust::Bound), "{}", run.filter);
     }
+}
+
+/// Where keys are their own fingerprints, what holds for hashed keys does not: nothing is
+/// said rather than something wrong.
+#[test]
+fn identity_fingerprints_have_no_formula() {
+    let run = &simulated("shuffle:15", &["sqf:fingerprint=identity"])[0];
+    assert_eq!(
+        (run.predicted_fpr, run.predicted_fnr, run.predicted_by),
+        (None, None, None)
+    );
 }
 
 /// The curve of the prediction is that of the load, too: within 2 % of all cells. Not for

@@ -79,13 +79,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             recency::aging(workload, lines, half_bits, k, number("fill") / 100.0)
         }
         "slot" => quotient::slot(workload, cells, number("values")),
-        "sqf" => {
-            let formula = match word("fingerprint", "identity") {
-                true => quotient::IDENTITY,
-                false => quotient::HASHED,
-            };
-            fading::solve(workload, formula, &rows(spec, cells))
-        }
+        // Keys that are their own fingerprints fill some rows and leave others empty.
+        "sqf" if word("fingerprint", "identity") => return None,
+        "sqf" => fading::solve(workload, quotient::HASHED, &rows(spec, cells)),
         "dsqf" => fading::solve(workload, quotient::SHARED_POOL, &rows(spec, cells)),
         _ => return None,
     })

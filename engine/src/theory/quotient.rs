@@ -47,11 +47,6 @@ pub(super) const HASHED: Formula = Formula {
     loose: "FNR where few rows are full: those miss one another's keys over and over, and rows \
             are taken to be alike",
 };
-pub(super) const IDENTITY: Formula = Formula {
-    by: "rows of signatures, as if keys were hashed",
-    trust: Trust::Bound,
-    loose: "identity fingerprints: a row has only 2^r keys, and errs much less than this says",
-};
 pub(super) const SHARED_POOL: Formula = Formula {
     by: "rows of signatures with k buckets each, as in SQF",
     trust: Trust::Approximation,
