@@ -1,5 +1,6 @@
 //! `dedupstore`: which of these lines have I not met before?
 
+mod advise;
 mod ahead;
 mod arguments;
 mod backup;
@@ -30,6 +31,7 @@ mod quantity;
 mod repair;
 mod report;
 mod responder;
+mod sampling;
 mod sieve;
 mod simulate;
 mod sizing;
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Create(arguments) => create::run(arguments, cli.quiet),
         Command::Contains(arguments) => contains::run(arguments, cli.quiet),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Advise(arguments) => advise::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Filters(arguments) => filters::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
