@@ -55,6 +55,8 @@ fn create(store: &Path, memory: &str, log_size: &str) {
         store,
         "--memory",
         memory,
+        "--filter",
+        "bloom:k=4",
         "--log-size",
         log_size,
         "--seed",

@@ -1,13 +1,21 @@
 //! The answer, and how candidates are ranked.
 
-use super::candidate::{candidates, papers_candidates};
+use super::candidate::{candidates, papers_candidates, papers_examples};
 use super::question::{Preference, Question};
 use super::{assumed, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::theory::information;
 
-/// Costs this near are equal, and what touches fewer lines of memory is preferred.
-const AS_GOOD: f64 = 1.02;
+/// Costs this near are equal, and what touches fewer lines of memory is preferred: as they
+/// were measured; as they were predicted for a number of keys; and where that was assumed,
+/// too, which is further off than this.
+const AS_GOOD_MEASURED: f64 = 1.02;
+const AS_GOOD_PREDICTED: f64 = 1.1;
+const AS_GOOD_UNKNOWN: f64 = 1.5;
+/// What a filter that misses next to no repeats may cost more than one that does, where how
+/// far back they lie is assumed: the first one's rates hold whatever that is.
+const FIRM: f64 = 1.5;
+const NEXT_TO_NONE: f64 = 1e-3;
 
 /// What is expected of a candidate.
 #[derive(Clone, Debug)]
@@ -88,7 +96,10 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
     let mut all = estimates(&filters);
     let mut papers = Vec::new();
     if question.preference == Preference::Balanced {
-        papers = estimates(&papers_candidates());
+        papers = match &trial {
+            Some(_) => estimates(&papers_candidates()),
+            None => estimates(&papers_examples()),
+        };
         let is_beaten = |paper: &Estimate| {
             let blooms = all.iter().filter(|it| is_bloom(&it.filter));
             blooms
@@ -108,7 +119,16 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
     let Some(choice) = all.first().cloned() else {
         return Err(too_small(question, &filters));
     };
-    let choice = cheaper_to_run(question, &all).unwrap_or(choice);
+    let as_good = match (&trial, question.expected_distinct()) {
+        (Some(_), _) => AS_GOOD_MEASURED,
+        (None, Some(_)) => AS_GOOD_PREDICTED,
+        (None, None) => AS_GOOD_UNKNOWN,
+    };
+    let choice = match (&trial, question.expected_distinct()) {
+        (None, Some(_)) => firm(question, &all).unwrap_or(choice),
+        _ => choice,
+    };
+    let choice = cheaper_to_run(question, &choice, &all, as_good).unwrap_or(choice);
     let mut runners_up: Vec<Estimate> = Vec::new();
     for estimate in &all {
         let name = |it: &Estimate| it.filter.descriptor().name;
@@ -153,17 +173,32 @@ fn sort(question: &Question<'_>, estimates: &mut [Estimate]) {
     });
 }
 
-/// Of those that are as good as the best, the one that touches the fewest lines of memory.
-fn cheaper_to_run(question: &Question<'_>, sorted: &[Estimate]) -> Option<Estimate> {
+/// The best of those whose rates do not hang on how far back repeats lie, if it is not much
+/// worse than the best of all.
+fn firm(question: &Question<'_>, sorted: &[Estimate]) -> Option<Estimate> {
     let best = sorted.first()?;
+    let excess = |it: &Estimate| question.excess(it.fpr, it.fnr);
+    let mut firm = sorted.iter().filter(|it| it.fnr_range.1 <= NEXT_TO_NONE);
+    firm.find(|it| it.score <= FIRM * best.score && excess(it) <= excess(best))
+        .cloned()
+}
+
+/// Of those that are as good as the best, the one that touches the fewest lines of memory.
+fn cheaper_to_run(
+    question: &Question<'_>,
+    best: &Estimate,
+    sorted: &[Estimate],
+    as_good: f64,
+) -> Option<Estimate> {
     let excess = |it: &Estimate| question.excess(it.fpr, it.fnr);
     let lines = |it: &Estimate| {
         let built = AnyFilter::build(&it.filter, question.memory_bits);
         built.map_or(u32::MAX, |filter| filter.lines_touched())
     };
-    let as_good = sorted
-        .iter()
-        .filter(|it| it.score <= AS_GOOD * best.score && excess(it) <= excess(best));
+    let no_less_firm = |it: &Estimate| it.fnr_range.1 <= best.fnr_range.1.max(NEXT_TO_NONE);
+    let as_good = sorted.iter().filter(|it| {
+        it.score <= as_good * best.score && excess(it) <= excess(best) && no_less_firm(it)
+    });
     as_good.min_by_key(|it| lines(it)).cloned()
 }
 

@@ -12,9 +12,9 @@ use crate::filter::FilterSpec;
 use crate::theory::{GapHistogram, Workload, predict};
 
 /// Shares of first occurrences, where no count is given.
-const FIRST_SHARES: [f64; 3] = [0.15, 0.6, 0.9];
+const FIRST_SHARES: [f64; 2] = [0.2, 0.75];
 /// Bits for a key, where not even the number of keys is known.
-const BITS_A_KEY: [f64; 3] = [4.0, 8.0, 16.0];
+const BITS_A_KEY: [f64; 4] = [2.0, 4.0, 8.0, 16.0];
 /// Errors an observation that are as good as none.
 const NEGLIGIBLE: f64 = 1e-5;
 

@@ -1,8 +1,8 @@
 //! The configurations that are tried, by how much memory there is for a key.
 //!
 //! A Bloom filter's best k is the bits for a key times ln 2 when all keys are in it, and
-//! less on the average over a stream, or where a line drops bits past its cap. So k goes
-//! from a third of that to all of it. The filters that forget have the width of what they
+//! more on the average over a stream, as it is emptier before. So k goes from two thirds of
+//! that to twice. The filters that forget have the width of what they
 //! keep for a parameter: more bits drop fewer new keys and keep fewer old ones.
 
 use super::question::Preference;
@@ -46,13 +46,13 @@ pub fn candidates(bits_a_key: Option<f64>, preference: Preference) -> Vec<Filter
     parsed(&texts)
 }
 
-/// Numbers of bits for a key: from a third of the best of a full Bloom filter to that.
+/// Numbers of bits for a key: around the best of a full Bloom filter.
 fn widths(bits_a_key: Option<f64>) -> Vec<u64> {
     let Some(bits) = bits_a_key else {
         return vec![2, 3, 4, 6];
     };
     let best = (bits * core::f64::consts::LN_2).clamp(1.0, 20.0);
-    let mut widths: Vec<u64> = [0.35, 0.5, 0.7, 1.0]
+    let mut widths: Vec<u64> = [0.7, 1.0, 1.5, 2.1]
         .map(|share| libm::round(best * share).max(1.0) as u64)
         .to_vec();
     widths.dedup();
@@ -77,6 +77,16 @@ fn forgetful() -> Vec<String> {
         texts.push(format!("aging:k={k}"));
     }
     texts
+}
+
+/// A few of [`papers_candidates`], for formulas: those of filters that clear bits take long.
+pub(super) fn papers_examples() -> Vec<FilterSpec> {
+    let texts = [
+        "rlbsbf:k=2",
+        "stable:k=2,p=4,max=1",
+        "stable:k=3,p=10,max=3",
+    ];
+    parsed(&texts.map(str::to_owned))
 }
 
 /// Configurations of the [`PAPERS`]' filters.
@@ -116,6 +126,7 @@ mod tests {
             assert_eq!(count(Preference::NoDrops), 2);
         }
         assert_eq!(papers_candidates().len(), 4 * 8 + 4 * 2);
+        assert_eq!(papers_examples().len(), 3);
         assert!(papers_candidates().iter().all(is_from_papers));
     }
 

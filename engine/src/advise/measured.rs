@@ -17,7 +17,7 @@ const GROUPS: usize = 32;
 /// Fewer repeats or keys than this say too little.
 const LEAST: u64 = 200;
 /// Fewer bits than this are no small likeness of a filter.
-const LEAST_BITS: u64 = 4096;
+const LEAST_BITS: u64 = 1024;
 /// Keys handed over at a time.
 const BATCH: usize = 1024;
 
