@@ -93,11 +93,14 @@ fn a_verdict_is_explained() {
 fn two_stores_become_one_where_they_can() {
     let place = Place::new();
     for (name, options) in [
-        ("a.dds", "--memory 64KiB --seed 7"),
-        ("b.dds", "--memory 64KiB --seed 7"),
-        ("seed.dds", "--memory 64KiB --seed 8"),
-        ("size.dds", "--memory 32KiB --seed 7"),
-        ("spelled.dds", "--memory 64KiB --seed 7 --normalize whatwg"),
+        ("a.dds", "--memory 64KiB --seed 7 --filter bloom"),
+        ("b.dds", "--memory 64KiB --seed 7 --filter bloom"),
+        ("seed.dds", "--memory 64KiB --seed 8 --filter bloom"),
+        ("size.dds", "--memory 32KiB --seed 7 --filter bloom"),
+        (
+            "spelled.dds",
+            "--memory 64KiB --seed 7 --filter bloom --normalize whatwg",
+        ),
         ("stable.dds", "--memory 64KiB --seed 7 --filter stable"),
         ("stable2.dds", "--memory 64KiB --seed 7 --filter stable"),
     ] {

@@ -75,6 +75,7 @@ fn help() {
         "create",
         "contains",
         "simulate",
+        "advise",
         "generate",
         "filters",
         "inspect",
@@ -136,7 +137,7 @@ fn errors() {
     ] {
         transcript(
             place.path(),
-            &format!("dedupstore create {name} --memory 64KiB {options}"),
+            &format!("dedupstore create {name} --memory 64KiB --filter bloom:k=4 {options}"),
         );
     }
     fs::write(at("file.dds"), "mine").expect("written");
@@ -186,6 +187,9 @@ fn errors() {
         "dedupstore create x.dds --expect 10 --fpr 2",
         "dedupstore create x.dds --expect 10 --filter bloom",
         "dedupstore simulate --stream shuffle:60 --count 10 --html nowhere/x.html",
+        "dedupstore advise --max-fpr 2",
+        "dedupstore advise --prefer speed",
+        "dedupstore advise --memory 1",
         "dedupstore filtr",
     ];
     let found: String = commands

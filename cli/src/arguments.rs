@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    backup, checkpoint, colour, completions, contains, create, explain, filter, filters, generate,
-    inspect, man, merge, playground, repair, reproduce, simulate, verify,
+    advise, backup, checkpoint, colour, completions, contains, create, explain, filter, filters,
+    generate, inspect, man, merge, playground, repair, reproduce, simulate, verify,
 };
 
 /// The memory of a long crawl: prints each line whose key has not been met before, in
@@ -30,6 +30,7 @@ Examples:
   tail -f access.log | dedupstore filter --field 7 --memory 256MiB
   dedupstore filter links.dds today.txt         remembers across runs, crashes and power cuts
   dedupstore simulate links.txt --memory 1MiB   how often each filter would be wrong
+  dedupstore advise links.txt --memory 1MiB     which filter to take
   dedupstore filters                            the filters and their parameters
 
 Keys are bytes: lines may be binary and of any length. Exit codes: 0 fine,
@@ -41,6 +42,7 @@ pub enum Command {
     Create(create::Arguments),
     Contains(contains::Arguments),
     Simulate(simulate::Arguments),
+    Advise(advise::Arguments),
     Generate(generate::Arguments),
     Reproduce(reproduce::Arguments),
     Filters(filters::Arguments),

@@ -1,18 +1,17 @@
 //! `dedupstore create`: a store with nothing in it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use dedupstore::lab::Truth;
 use dedupstore::store::{CreateOptions, OpenOptions};
-use dedupstore::{KeyHasher, lines::KeyReader};
 
+use crate::advise::Prefer;
 use crate::error::Failure;
-use crate::input::{Block, Inputs};
 use crate::keys::KeyArguments;
 use crate::opening::{self, FilterArguments};
 use crate::output::Output;
 use crate::quantity;
+use crate::sampling;
 use crate::sizing;
 
 /// Make a store: a memory that survives crashes and restarts
@@ -40,10 +39,15 @@ pub struct Arguments {
           help_heading = "Filter")]
     fpr: Option<f64>,
 
-    /// Choose a filter for as many distinct keys as this log has; key options say which they are
+    /// Choose a filter for a stream like this log; key options say what its keys are
     #[arg(long = "for", value_name = "LOG", conflicts_with_all = ["filter", "expect"],
           help_heading = "Filter")]
     log: Option<PathBuf>,
+
+    /// Which error is worse, where the filter is chosen for a memory; see `advise`
+    /// [default: balanced]
+    #[arg(long, value_name = "WHICH", conflicts_with_all = ["filter", "fpr"], help_heading = "Filter")]
+    prefer: Option<Prefer>,
 
     #[command(flatten)]
     key: KeyArguments,
@@ -85,45 +89,33 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
 
 /// What to make, and, where it was not said, why.
 fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Failure> {
-    let distinct = match (&arguments.expect, &arguments.log) {
-        (Some(expected), _) => Some(*expected),
-        (None, Some(log)) => Some(distinct(log, arguments.key.reader()?, &arguments.key)?),
-        (None, None) => None,
+    let known = match &arguments.log {
+        Some(log) => Some(sampling::read(Some(log.clone()), &arguments.key)?),
+        None => None,
     };
-    let Some(distinct) = distinct else {
-        return match arguments.fpr {
-            None => Ok((arguments.filter.choice()?, None)),
-            Some(_) => Err(Failure::Usage(
+    let distinct = arguments.expect.or(known.as_ref().map(|it| it.distinct));
+    let memory_bits = arguments.filter.memory.map(|bytes| bytes.saturating_mul(8));
+    let chosen = match (distinct, memory_bits, arguments.prefer) {
+        (None, _, None) if arguments.fpr.is_some() => {
+            return Err(Failure::Usage(
                 "--fpr needs to know for how many distinct keys: give --expect N, or --for LOG"
                     .to_owned(),
-            )),
-        };
+            ));
+        }
+        (None, _, None) => return Ok((arguments.filter.choice()?, None)),
+        (Some(distinct), None, None) => {
+            sizing::for_share(distinct, arguments.fpr.unwrap_or(sizing::DEFAULT_FPR))?
+        }
+        (_, memory_bits, preference) => {
+            let memory_bits = match memory_bits {
+                Some(bits) => bits,
+                None => arguments.filter.choice()?.memory_bits,
+            };
+            let preference = preference.unwrap_or_default().into();
+            sizing::in_memory(memory_bits, distinct, known.as_ref(), preference)?
+        }
     };
-    let fpr = arguments.fpr.unwrap_or(sizing::DEFAULT_FPR);
-    let memory_bits = arguments.filter.memory.map(|bytes| bytes.saturating_mul(8));
-    let chosen = sizing::choose(distinct, fpr, memory_bits)?;
     let mut options = CreateOptions::new(chosen.filter, chosen.memory_bits);
     options.seed = arguments.filter.seed;
     Ok((options, Some(chosen.why)))
-}
-
-/// How many distinct keys a log has, exactly.
-fn distinct(log: &Path, mut keys: KeyReader, arguments: &KeyArguments) -> Result<u64, Failure> {
-    let inputs = Inputs::check(vec![log.to_owned()])?;
-    let hasher = KeyHasher::new(0);
-    let mut truth = Truth::for_fingerprints();
-    let mut meet = |line: &[u8]| {
-        if let Some(key) = keys.key(line) {
-            truth.is_first(hasher.fingerprint(key).0);
-        }
-    };
-    inputs.for_each_block(arguments.line_end(), |block| {
-        match block {
-            Block::Lines(lines) => lines.for_each(|line| meet(line.content)),
-            Block::Unterminated(line) => meet(line.content),
-            Block::Pause => {}
-        }
-        Ok(())
-    })?;
-    Ok(truth.distinct())
 }

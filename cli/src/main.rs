@@ -1,5 +1,6 @@
 //! `dedupstore`: which of these lines have I not met before?
 
+mod advise;
 mod ahead;
 mod arguments;
 mod backup;
@@ -31,6 +32,7 @@ mod repair;
 mod report;
 mod reproduce;
 mod responder;
+mod sampling;
 mod sieve;
 mod simulate;
 mod sizing;
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::Create(arguments) => create::run(arguments, cli.quiet),
         Command::Contains(arguments) => contains::run(arguments, cli.quiet),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Advise(arguments) => advise::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Reproduce(arguments) => reproduce::run(arguments, cli.quiet),
         Command::Filters(arguments) => filters::run(arguments),

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use dedupstore::FilterSpec;
+use dedupstore::advise::DEFAULT_FILTER;
 use dedupstore::lines::Normalization;
 use dedupstore::store::{
     CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store,
@@ -15,9 +16,7 @@ use crate::error::Failure;
 use crate::quantity;
 use crate::table::grouped;
 
-/// The filter of those who choose none.
-pub const DEFAULT_FILTER: &str = "bloom:k=4";
-/// Its memory.
+/// The memory of those who choose none; their filter is [`DEFAULT_FILTER`].
 pub const DEFAULT_MEMORY: &str = "64MiB";
 
 /// Which filter, where that is open; None leaves it to the store, or to the defaults.
@@ -28,7 +27,7 @@ pub struct FilterArguments {
     pub memory: Option<u64>,
 
     /// Which filter, as name:parameter=value,…; `dedupstore filters` lists them
-    /// [default: bloom:k=4, or the store's]
+    /// [default: blocked:k=4, or the store's]
     #[arg(short, long, value_name = "SPEC", help_heading = "Filter")]
     pub filter: Option<FilterSpec>,
 

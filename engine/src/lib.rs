@@ -18,11 +18,12 @@
 //!
 //! # Layers
 //!
-//! `store`, [`lab`] → [`theory`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
+//! `store`, [`advise`] → [`lab`] → [`theory`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
 //! up. Everything but `store`, which is not part of a WebAssembly build, is pure: no files,
 //! no clock, no threads, no global randomness. The same state and the same observations give
 //! the same bytes on every target.
 
+pub mod advise;
 pub mod audit;
 pub mod bytes;
 pub mod filter;

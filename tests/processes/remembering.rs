@@ -31,7 +31,13 @@ fn a_store_is_made_where_there_is_none_and_remembers() {
     let first = feed(&["filter", &with_slash, "--memory", "1MiB"], "a\nb\na\n");
     assert_eq!(printed(&first), "a\nb\n");
     let said = standard_error(&first);
-    for part in ["made", name, "bloom:k=4", "1 MiB of memory", "never grows"] {
+    for part in [
+        "made",
+        name,
+        "blocked:k=4",
+        "1 MiB of memory",
+        "never grows",
+    ] {
         assert!(said.contains(part), "{part:?} is not in {said:?}");
     }
     for sync in ["every", "1s", "500ms", "none"] {

@@ -13,6 +13,7 @@ cargo xtask COMMAND
 
   test   everything: format, lints, native tests, documentation, WebAssembly, page, browser tests
   crash  [--states N] [--seed N]  a long campaign of the crash laboratory; N is like 10M
+  tradeoff  [COUNT]  measure docs/TRADEOFFS.md and docs/filters anew
   page   build the page into web/dist
   wasm   build the engine for the page into web/src/wasm
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["test"] => test::run(),
         ["crash", ref options @ ..] => test::crash(options),
+        ["tradeoff", ref options @ ..] => test::tradeoff(options),
         ["page"] => page::build(),
         ["wasm"] => wasm::build(),
         ["help" | "--help" | "-h"] => {

@@ -82,3 +82,14 @@ pub fn crash(options: &[&str]) -> Outcome {
     arguments.extend(options);
     step::run("crash laboratory", cargo(&arguments))
 }
+
+/// Writes docs/TRADEOFFS.md and docs/filters anew.
+pub fn tradeoff(options: &[&str]) -> Outcome {
+    for example in ["pages", "tradeoff"] {
+        let mut arguments = vec!["run", "--release", "--quiet"];
+        arguments.extend(["--package", "dedupstore-tests", "--example", example, "--"]);
+        arguments.extend(options);
+        step::run(example, cargo(&arguments))?;
+    }
+    Ok(())
+}

@@ -19,7 +19,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::lines::{LINE_BITS, LINE_BYTES, Lines, all_set, choices, numbers_for, ones};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
 use crate::bytes::{clear_bit, count_ones, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::region::Region;
@@ -200,6 +200,18 @@ impl Filter for Blocked {
             true => Verdict::Seen,
             false => Verdict::New,
         }
+    }
+
+    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+        let (at, mut probes) = self.lines.place(fingerprint);
+        let bits = choices(self.k, || probes.next_bits()).map(|bit| 8 * at as u64 + bit);
+        bits.map(|bit| Place {
+            index: bit,
+            offset_bits: bit,
+            width_bits: 1,
+            meaning: "bit",
+        })
+        .collect()
     }
 
     #[inline(always)]

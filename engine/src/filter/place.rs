@@ -49,6 +49,7 @@ mod tests {
             "bloom:layout=partitioned",
             "stable:max=5",
             "rlbsbf",
+            "blocked",
         ] {
             let set = set(spec, 0..600);
             let mut verdicts = [0, 0];

@@ -22,5 +22,5 @@ pub use scoreboard::{CurvePoint, Scoreboard};
 pub use simulation::{Clock, Contestant, NoClock, Simulation};
 pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};
 pub use summary::RunSummary;
-pub use truth::Truth;
+pub use truth::{AlreadyHashed, Truth};
 pub use weights::Weights;

@@ -1,0 +1,47 @@
+//! What a log tells the adviser.
+
+use std::path::PathBuf;
+
+use dedupstore::KeyHasher;
+use dedupstore::advise::Sample;
+use dedupstore::lab::Truth;
+
+use crate::error::Failure;
+use crate::input::{Block, Inputs};
+use crate::keys::KeyArguments;
+
+/// A log, read once.
+pub struct Known {
+    /// Some of its keys, with all their repeats.
+    pub sample: Sample,
+    /// How many distinct keys it has, exactly.
+    pub distinct: u64,
+}
+
+/// Reads a log, or standard input.
+pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<Known, Failure> {
+    let inputs = Inputs::check(log.into_iter().collect())?;
+    let mut keys = arguments.reader()?;
+    let hasher = KeyHasher::new(0);
+    let mut truth = Truth::for_fingerprints();
+    let mut sample = Sample::default();
+    let mut meet = |line: &[u8]| {
+        if let Some(key) = keys.key(line) {
+            let fingerprint = hasher.fingerprint(key);
+            truth.is_first(fingerprint.0);
+            sample.record(fingerprint);
+        }
+    };
+    inputs.for_each_block(arguments.line_end(), |block| {
+        match block {
+            Block::Lines(lines) => lines.for_each(|line| meet(line.content)),
+            Block::Unterminated(line) => meet(line.content),
+            Block::Pause => {}
+        }
+        Ok(())
+    })?;
+    Ok(Known {
+        distinct: truth.distinct(),
+        sample,
+    })
+}
