@@ -1,7 +1,7 @@
 //! `dedupstore generate`: keys of a synthetic stream.
 
 use clap::Args;
-use dedupstore::lab::{STREAM_FORMS, StreamSpec};
+use dedupstore::lab::{LogForm, STREAM_FORMS, StreamSpec};
 
 use crate::error::Failure;
 use crate::output::Output;
@@ -25,6 +25,11 @@ pub struct Arguments {
     /// Seed of the stream
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// What lines look like: the keys alone, a web server's combined log with the key as
+    /// path, or JSON lines of clicks
+    #[arg(long = "as", value_name = "keys|access-log|clicks", default_value_t)]
+    form: LogForm,
 }
 
 /// The forms of a stream, for the help of every command that takes one.
@@ -40,12 +45,10 @@ pub fn streams_help() -> String {
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut output = Output::standard()?;
     let mut stream = arguments.stream.open(arguments.count, arguments.seed);
-    while let Some(arrival) = stream.next_arrival() {
-        output.put(arrival.key)?;
-        if let Some(importance) = arrival.importance {
-            output.put(format!("\t{importance}").as_bytes())?;
-        }
-        output.put(b"\n")?;
+    let mut line = Vec::new();
+    while arguments.form.append_line(&mut stream, &mut line) {
+        output.put(&line)?;
+        line.clear();
     }
     output.flush()
 }

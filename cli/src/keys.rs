@@ -1,6 +1,6 @@
 //! Which part of a line is its key, as options.
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use dedupstore::lines::{JsonPath, KeyPattern, KeyReader, KeySelector, Normalization};
 
 use crate::error::Failure;
@@ -9,13 +9,15 @@ use crate::quantity;
 /// Which part of a line is the key, and how lines end.
 #[derive(Clone, Debug, Args)]
 pub struct KeyArguments {
-    /// Use the N-th field of a line as its key, from 1; a line without one is passed on
-    #[arg(long, value_name = "N", help_heading = "Key", group = "key")]
-    field: Option<usize>,
+    /// Use the N-th field of a line as its key, from 1, or several as 1,7; a line without
+    /// them is passed on
+    #[arg(long = "field", value_name = "N", value_delimiter = ',', action = ArgAction::Set,
+          help_heading = "Key", group = "key")]
+    fields: Vec<usize>,
 
     /// What separates fields: one byte [default: runs of blanks and tabs]
     #[arg(short = 't', long, value_name = "C", value_parser = quantity::delimiter,
-          requires = "field", help_heading = "Key")]
+          requires = "fields", help_heading = "Key")]
     delimiter: Option<u8>,
 
     /// Use a value of a JSON line, like request.url or items[0].link; a line without one is
@@ -46,11 +48,11 @@ impl KeyArguments {
 
     /// What finds the keys, under the normalization of a store.
     pub fn reader_with(&self, normalization: Normalization) -> Result<KeyReader, Failure> {
-        let selector = match (&self.json_key, &self.key_regex, self.field) {
+        let selector = match (&self.json_key, &self.key_regex, &self.fields[..]) {
             (Some(path), _, _) => KeySelector::Json(path.clone()),
             (_, Some(pattern), _) => KeySelector::Pattern(pattern.clone()),
-            (_, _, Some(number)) => KeySelector::field(number, self.delimiter)?,
-            (None, None, None) => KeySelector::WholeLine,
+            (None, None, []) => KeySelector::WholeLine,
+            (_, _, numbers) => KeySelector::fields(numbers, self.delimiter)?,
         };
         Ok(KeyReader::new(selector, normalization))
     }

@@ -3,11 +3,23 @@
 //! The page runs this in a worker. It hands over a log in chunks and takes back results;
 //! every number it shows comes from here.
 
+mod curve;
+mod key;
+mod outcome;
+mod profile;
 mod registry;
+mod sample;
+mod shape;
 mod simulator;
 
+pub use curve::Curve;
+pub use key::{KeyChoice, Merging, PreviewRow, can_match_patterns, can_normalize};
+pub use outcome::Outcome;
+pub use profile::Profile;
 pub use registry::{FilterEntry, ParameterEntry, filters};
-pub use simulator::{Curve, Outcome, Simulator};
+pub use sample::generate;
+pub use shape::{KeyOffer, LogShape, shape_of};
+pub use simulator::Simulator;
 
 use dedupstore::lab::golden_states;
 use wasm_bindgen::prelude::*;

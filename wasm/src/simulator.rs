@@ -1,9 +1,20 @@
 //! A run of filters over a log that comes in chunks.
 
-use dedupstore::FilterSpec;
-use dedupstore::lab::{Clock, CurvePoint, RunSummary, Simulation, Truth};
+use dedupstore::lab::{Clock, Simulation, TopKeys, Truth};
 use dedupstore::lines::{KeyReader, LineBuffer};
+use dedupstore::theory::Prediction;
+use dedupstore::{FilterSpec, KeyHasher};
 use wasm_bindgen::prelude::*;
+
+use crate::curve::Curve;
+use crate::key::{KeyChoice, shown};
+use crate::outcome::Outcome;
+use crate::profile::Profile;
+
+/// Keys counted to find the most frequent ones: a few megabytes.
+const COUNTED_KEYS: usize = 1 << 14;
+/// The most frequent keys shown.
+const TOP_KEYS: usize = 10;
 
 /// Filters side by side over the lines of one log, against exact truth.
 #[wasm_bindgen]
@@ -11,7 +22,10 @@ pub struct Simulator {
     simulation: Simulation,
     lines: LineBuffer,
     keys: KeyReader,
+    hasher: KeyHasher,
+    top: TopKeys,
     clock: PerformanceClock,
+    predictions: Vec<Option<Prediction>>,
     bytes: u64,
     without_key: u64,
 }
@@ -21,12 +35,15 @@ impl Simulator {
     /// A run under a seed, a whole number up to 2^53; enter filters before the first
     /// chunk.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: f64) -> Simulator {
+    pub fn new(seed: f64, key: &KeyChoice) -> Simulator {
         Simulator {
             simulation: Simulation::new(seed as u64, Truth::for_fingerprints()),
             lines: LineBuffer::new(b'\n'),
-            keys: KeyReader::default(),
+            keys: key.reader(),
+            hasher: KeyHasher::new(seed as u64),
+            top: TopKeys::bounded(COUNTED_KEYS),
             clock: PerformanceClock::find(),
+            predictions: Vec::new(),
             bytes: 0,
             without_key: 0,
         }
@@ -49,7 +66,10 @@ impl Simulator {
             chunk = &chunk[count..];
             for line in self.lines.complete_lines() {
                 match self.keys.key(line.content) {
-                    Some(key) => self.simulation.push_key(key, &self.clock),
+                    Some(key) => {
+                        self.simulation.push_key(key, &self.clock);
+                        self.top.record(self.hasher.fingerprint(key).0, key);
+                    }
                     None => self.without_key += 1,
                 }
             }
@@ -60,14 +80,22 @@ impl Simulator {
 
     /// The log has ended: what follows the last newline is a line too.
     pub fn finish(&mut self) {
-        if let Some(key) = self
-            .lines
-            .last_line()
-            .and_then(|line| self.keys.key(line.content))
-        {
-            self.simulation.push_key(key, &self.clock);
+        if let Some(line) = self.lines.last_line() {
+            match self.keys.key(line.content) {
+                Some(key) => {
+                    self.simulation.push_key(key, &self.clock);
+                    self.top.record(self.hasher.fingerprint(key).0, key);
+                }
+                None => self.without_key += 1,
+            }
         }
         self.simulation.flush(&self.clock);
+    }
+
+    /// Asks theory about the log as far as it has come. Outcomes and curves show its last
+    /// answer.
+    pub fn predict(&mut self) {
+        self.predictions = self.simulation.predictions();
     }
 
     /// Bytes fed so far.
@@ -82,137 +110,53 @@ impl Simulator {
         self.simulation.count() as f64
     }
 
+    /// Lines left out so far, for want of a key.
+    #[wasm_bindgen(getter, js_name = withoutKey)]
+    pub fn without_key(&self) -> f64 {
+        self.without_key as f64
+    }
+
     /// The results so far, one a filter in the order they were entered.
     pub fn outcomes(&self) -> Vec<Outcome> {
         let summaries = self.simulation.measurements("log").into_iter();
-        summaries.map(|summary| Outcome { summary }).collect()
+        summaries
+            .enumerate()
+            .map(|(index, summary)| Outcome::new(summary, self.prediction(index)))
+            .collect()
     }
 
     /// How the `index`-th filter has done over the log so far, in at most so many
     /// stretches.
     pub fn curve(&self, index: usize, stretches: usize) -> Option<Curve> {
         let contestant = self.simulation.contestants().get(index)?;
-        Some(Curve {
-            points: contestant.board().curve_of(stretches),
-            cells: contestant.set().filter().cells(),
-        })
-    }
-}
-
-/// The result of a filter. The names are those of `dedupstore simulate --json`.
-#[wasm_bindgen]
-pub struct Outcome {
-    summary: RunSummary,
-}
-
-#[wasm_bindgen]
-impl Outcome {
-    /// The filter, in its text form.
-    #[wasm_bindgen(getter)]
-    pub fn filter(&self) -> String {
-        self.summary.filter.clone()
+        Some(Curve::new(
+            contestant.board().curve_of(stretches),
+            contestant.set().filter().cells(),
+            contestant.memory_bits(),
+            self.prediction(index).cloned(),
+        ))
     }
 
-    /// The memory it was given.
-    #[wasm_bindgen(getter, js_name = memoryBits)]
-    pub fn memory_bits(&self) -> f64 {
-        self.summary.memory_bits as f64
+    /// What the log is like so far.
+    pub fn profile(&self) -> Profile {
+        let octaves = self.simulation.gaps().histogram().octaves();
+        let top = self.top.top(TOP_KEYS);
+        let summary = self.simulation.contestants().first();
+        Profile {
+            count: self.simulation.count() as f64,
+            distinct: summary.map_or(0, |it| it.board().now().distinct) as f64,
+            without_key: self.without_key as f64,
+            gap_from: octaves.iter().map(|octave| octave.from as f64).collect(),
+            gap_count: octaves.iter().map(|octave| octave.count as f64).collect(),
+            gaps_sampled_one_in: self.simulation.gaps().sampled_one_in() as f64,
+            top_keys: top.iter().map(|(key, _)| shown(key)).collect(),
+            top_counts: top.iter().map(|(_, count)| *count as f64).collect(),
+            top_too_low: self.top.at_most_too_low() as f64,
+        }
     }
 
-    /// Lines.
-    #[wasm_bindgen(getter)]
-    pub fn count(&self) -> f64 {
-        self.summary.count as f64
-    }
-
-    /// First occurrences.
-    #[wasm_bindgen(getter)]
-    pub fn distinct(&self) -> f64 {
-        self.summary.distinct as f64
-    }
-
-    /// The others.
-    #[wasm_bindgen(getter)]
-    pub fn repeats(&self) -> f64 {
-        self.summary.repeats as f64
-    }
-
-    /// First occurrences reported Seen.
-    #[wasm_bindgen(getter, js_name = falsePositives)]
-    pub fn false_positives(&self) -> f64 {
-        self.summary.fp as f64
-    }
-
-    /// Repeats reported New.
-    #[wasm_bindgen(getter, js_name = falseNegatives)]
-    pub fn false_negatives(&self) -> f64 {
-        self.summary.false_negatives as f64
-    }
-
-    /// The share of first occurrences reported Seen.
-    #[wasm_bindgen(getter)]
-    pub fn fpr(&self) -> Option<f64> {
-        self.summary.fpr
-    }
-
-    /// The share of repeats reported New.
-    #[wasm_bindgen(getter)]
-    pub fn fnr(&self) -> Option<f64> {
-        self.summary.fnr
-    }
-
-    /// The share of cells in use.
-    #[wasm_bindgen(getter)]
-    pub fn load(&self) -> f64 {
-        self.summary.load
-    }
-
-    /// Time in the filter alone, where the browser's clock could tell.
-    #[wasm_bindgen(getter, js_name = nsPerObservation)]
-    pub fn ns_per_observation(&self) -> Option<f64> {
-        self.summary.ns_per_observation
-    }
-}
-
-/// Rates over the log, each over the stretch since the point before it. A stretch
-/// with no first occurrences has no FPR, one with no repeats no FNR: those are NaN.
-#[wasm_bindgen]
-pub struct Curve {
-    points: Vec<CurvePoint>,
-    cells: u64,
-}
-
-#[wasm_bindgen]
-impl Curve {
-    /// Where each stretch ends, in lines.
-    #[wasm_bindgen(getter)]
-    pub fn position(&self) -> Vec<f64> {
-        self.over_stretches(|_, end| Some(end.position as f64))
-    }
-
-    /// FPR in each stretch.
-    #[wasm_bindgen(getter)]
-    pub fn fpr(&self) -> Vec<f64> {
-        self.over_stretches(|start, end| end.fpr_since(start))
-    }
-
-    /// FNR in each stretch.
-    #[wasm_bindgen(getter)]
-    pub fn fnr(&self) -> Vec<f64> {
-        self.over_stretches(|start, end| end.fnr_since(start))
-    }
-
-    /// The share of cells in use at the end of each stretch.
-    #[wasm_bindgen(getter)]
-    pub fn load(&self) -> Vec<f64> {
-        self.over_stretches(|_, end| Some(end.occupied as f64 / self.cells as f64))
-    }
-
-    fn over_stretches(&self, value: impl Fn(&CurvePoint, &CurvePoint) -> Option<f64>) -> Vec<f64> {
-        self.points
-            .windows(2)
-            .map(|pair| value(&pair[0], &pair[1]).unwrap_or(f64::NAN))
-            .collect()
+    fn prediction(&self, index: usize) -> Option<&Prediction> {
+        self.predictions.get(index)?.as_ref()
     }
 }
 

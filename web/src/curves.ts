@@ -1,19 +1,45 @@
-// The two charts of a run, and the same in words and as a table.
+// The charts of a run, and the same in words and as a table.
 
-import { type ChartLine, RateChart } from './chart.js';
+import { type ChartData, RateChart } from './chart.js';
+import { saveCanvas, saveText } from './download.js';
 import { find, make, specText } from './element.js';
 import { formatCount, formatShare } from './number-format.js';
-import type { Snapshot } from './protocol.js';
+import type { Measure, Snapshot } from './protocol.js';
+import { chartSvg } from './svg-chart.js';
 
 /** A voice that is interrupted ten times a second says nothing. */
 const SPOKEN_MILLISECONDS = 5000;
 
+const CHARTS: readonly { measure: Measure; name: string; short: string }[] = [
+  { measure: 'fpr', name: 'share of new keys dropped', short: 'FPR' },
+  { measure: 'fnr', name: 'share of repeats missed', short: 'FNR' },
+  { measure: 'error', name: 'share of all lines judged wrongly', short: 'Error' },
+  { measure: 'load', name: 'share of cells in use', short: 'Load' },
+];
+
 export class CurvesView {
-  readonly #fpr = new RateChart(find('fpr-chart', HTMLElement), 'share of new keys dropped');
-  readonly #fnr = new RateChart(find('fnr-chart', HTMLElement), 'share of repeats missed');
+  readonly #charts = CHARTS.map(({ measure, name }) => ({
+    measure,
+    chart: new RateChart(find(`${measure}-chart`, HTMLElement), name),
+  }));
   readonly #spoken = find('curves-spoken', HTMLElement);
   readonly #twin = find('curves-table', HTMLTableElement);
+  readonly #theory = find('show-theory', HTMLInputElement);
   #spokenAt = 0;
+
+  constructor() {
+    this.#theory.addEventListener('change', () => {
+      this.#charts.forEach(({ chart }) => chart.showTheory(this.#theory.checked));
+    });
+    for (const { measure, chart } of this.#charts) {
+      find(`${measure}-svg`, HTMLButtonElement).addEventListener('click', () => {
+        saveText(`${measure}.svg`, 'image/svg+xml', chartSvg(chart.name, chart.data));
+      });
+      find(`${measure}-png`, HTMLButtonElement).addEventListener('click', () => {
+        saveCanvas(`${measure}.png`, chart.canvas);
+      });
+    }
+  }
 
   /** Begins a run: the next words may be spoken at once. */
   begin(): void {
@@ -22,8 +48,9 @@ export class CurvesView {
   }
 
   show(snapshot: Snapshot, isLast: boolean): void {
-    this.#fpr.show(snapshot.curves.position, lines(snapshot, 'fpr'));
-    this.#fnr.show(snapshot.curves.position, lines(snapshot, 'fnr'));
+    for (const { measure, chart } of this.#charts) {
+      chart.show(dataOf(snapshot, measure));
+    }
     this.#writeTwin(snapshot);
     if (isLast || performance.now() - this.#spokenAt > SPOKEN_MILLISECONDS) {
       this.#spoken.textContent = inWords(snapshot);
@@ -32,24 +59,23 @@ export class CurvesView {
   }
 
   clear(): void {
-    this.#fpr.clear();
-    this.#fnr.clear();
+    this.#charts.forEach(({ chart }) => chart.clear());
     this.#spoken.textContent = '';
   }
 
   #writeTwin({ outcomes, curves }: Snapshot): void {
     const filters = make('tr', {}, make('th', { scope: 'col', rowspan: '2' }, 'Line'));
     const rates = make('tr');
+    const columns = String(CHARTS.length);
     for (const { filter } of outcomes) {
-      filters.append(make('th', { scope: 'colgroup', colspan: '2' }, specText(filter)));
-      rates.append(make('th', { scope: 'col' }, 'FPR'), make('th', { scope: 'col' }, 'FNR'));
+      filters.append(make('th', { scope: 'colgroup', colspan: columns }, specText(filter)));
+      rates.append(...CHARTS.map(({ short }) => make('th', { scope: 'col' }, short)));
     }
     const rows = curves.position.map((position, index) => {
-      const end = formatCount(position);
-      const row = make('tr', {}, make('th', { scope: 'row' }, end));
-      for (const { fpr, fnr } of curves.filters) {
-        row.append(make('td', {}, formatShare(fpr[index] ?? null)));
-        row.append(make('td', {}, formatShare(fnr[index] ?? null)));
+      const row = make('tr', {}, make('th', { scope: 'row' }, formatCount(position)));
+      for (const { measured } of curves.filters) {
+        const shares = CHARTS.map(({ measure }) => measured[measure][index] ?? null);
+        row.append(...shares.map((share) => make('td', {}, formatShare(share))));
       }
       return row;
     });
@@ -58,12 +84,17 @@ export class CurvesView {
   }
 }
 
-function lines({ outcomes, curves }: Snapshot, rate: 'fpr' | 'fnr'): ChartLine[] {
-  return outcomes.map((outcome, place) => ({
-    filter: outcome.filter,
-    overall: outcome[rate],
-    rates: curves.filters[place]?.[rate] ?? [],
-  }));
+function dataOf({ outcomes, curves }: Snapshot, measure: Measure): ChartData {
+  return {
+    position: curves.position,
+    lines: outcomes.map((outcome, place) => ({
+      filter: outcome.filter,
+      overall: outcome[measure],
+      rates: curves.filters[place]?.measured[measure] ?? [],
+      predicted: curves.filters[place]?.predicted[measure] ?? [],
+    })),
+    bound: measure === 'fpr' ? curves.bound : null,
+  };
 }
 
 function inWords({ outcomes }: Snapshot): string {

@@ -1,96 +1,123 @@
-// The page's end of the engine: one worker, a fresh one for every run.
+// The page's end of the engine: a worker for questions, and a fresh one for every run.
 
-import type { FilterDescription, FromWorker, RunOrder, Snapshot, ToWorker } from './protocol.js';
+import type {
+  Answer,
+  FromWorker,
+  Pace,
+  Question,
+  RunOrder,
+  Snapshot,
+  ToWorker,
+} from './protocol.js';
 
 /** What a run reports. After `finished` or `failed` there is nothing more. */
 export interface RunListener {
-  progress(snapshot: Snapshot): void;
+  progress(snapshot: Snapshot, isPaused: boolean): void;
   finished(snapshot: Snapshot): void;
   failed(message: string): void;
 }
 
-export interface EngineListener {
-  ready(filters: FilterDescription[]): void;
-  failed(message: string): void;
+function startWorker(hear: (message: FromWorker) => void): Worker {
+  const worker = new Worker(new URL('./worker/worker.ts', import.meta.url), { type: 'module' });
+  worker.onmessage = (event: MessageEvent<FromWorker>) => hear(event.data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    const reason = event.message || 'its script did not load';
+    hear({ kind: 'failed', message: `The engine could not be started: ${reason}.` });
+  };
+  return worker;
 }
 
 /**
- * Starts and ends runs. A worker is replaced after each run, however it ended: the
- * engine's memory never shrinks, and after a trap it cannot be trusted.
+ * One run in a worker of its own, which ends with it however it ends: the engine's memory
+ * never shrinks, and after a trap it cannot be trusted.
  */
-export class Engine {
-  readonly #listener: EngineListener;
-  #worker: Worker;
-  #run: RunListener | undefined;
-  #introduced = false;
+export class Run {
+  readonly #listener: RunListener;
+  #worker: Worker | undefined;
 
-  constructor(listener: EngineListener) {
+  constructor(order: RunOrder, listener: RunListener) {
     this.#listener = listener;
-    this.#worker = this.#newWorker();
+    this.#worker = startWorker((message) => this.#hear(message));
+    this.#tell({ kind: 'run', order });
   }
 
-  /** Starts a run; one under way is cancelled. */
-  start(order: RunOrder, run: RunListener): void {
-    this.cancel();
-    this.#run = run;
-    const message: ToWorker = { kind: 'run', order };
-    this.#worker.postMessage(message);
-  }
-
-  /** Ends the run at once, if there is one. It reports nothing more. */
+  /** Ends the run at once. It reports nothing more. */
   cancel(): void {
-    if (this.#run !== undefined) {
-      this.#replaceWorker();
-    }
+    this.#worker?.terminate();
+    this.#worker = undefined;
   }
 
-  #newWorker(): Worker {
-    const worker = new Worker(new URL('./worker/worker.ts', import.meta.url), { type: 'module' });
-    // What an ended worker had said before its end may still arrive.
-    const hear = (message: FromWorker) => {
-      if (worker === this.#worker) {
-        this.#hear(message);
-      }
-    };
-    worker.onmessage = (event: MessageEvent<FromWorker>) => hear(event.data);
-    worker.onerror = (event) => {
-      event.preventDefault();
-      const reason = event.message || 'its script did not load';
-      hear({ kind: 'failed', message: `The engine could not be started: ${reason}.` });
-    };
-    return worker;
+  setPace(pace: Pace): void {
+    this.#tell({ kind: 'pace', pace });
   }
 
-  #replaceWorker(): void {
-    this.#run = undefined;
-    this.#worker.terminate();
-    this.#worker = this.#newWorker();
+  /** So many lines more, then a pause. */
+  step(lines: number): void {
+    this.#tell({ kind: 'step', lines });
+  }
+
+  #tell(message: ToWorker): void {
+    this.#worker?.postMessage(message);
   }
 
   #hear(message: FromWorker): void {
-    const run = this.#run;
+    // What an ended worker had said before its end may still arrive.
+    if (this.#worker === undefined) {
+      return;
+    }
     switch (message.kind) {
-      case 'ready':
-        if (!this.#introduced) {
-          this.#introduced = true;
-          this.#listener.ready(message.filters);
-        }
-        break;
       case 'progress':
-        run?.progress(message.snapshot);
+        this.#listener.progress(message.snapshot, message.isPaused);
         break;
       case 'finished':
-        this.#replaceWorker();
-        run?.finished(message.snapshot);
+        this.cancel();
+        this.#listener.finished(message.snapshot);
         break;
       case 'failed':
-        if (run === undefined) {
-          this.#listener.failed(message.message);
-        } else {
-          this.#replaceWorker();
-          run.failed(message.message);
-        }
+        this.cancel();
+        this.#listener.failed(message.message);
         break;
+    }
+  }
+}
+
+type AnswerTo<Q extends Question> = Extract<Answer, { kind: Q['kind'] }>;
+
+interface Waiting {
+  resolve(answer: Answer): void;
+  reject(error: Error): void;
+}
+
+/** Answers questions, one after another, whatever runs are under way. */
+export class Clerk {
+  readonly #worker = startWorker((message) => this.#hear(message));
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
+
+  ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+    this.#asked += 1;
+    const id = this.#asked;
+    const message: ToWorker = { kind: 'ask', id, question };
+    return new Promise<Answer>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage(message);
+    }).then((answer) => answer as AnswerTo<Q>);
+  }
+
+  #hear(message: FromWorker): void {
+    if (message.kind === 'failed') {
+      this.#waiting.forEach(({ reject }) => reject(new Error(message.message)));
+      this.#waiting.clear();
+    }
+    if (message.kind === 'answer' || message.kind === 'refused') {
+      const waiting = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      if (message.kind === 'answer') {
+        waiting?.resolve(message.answer);
+      } else {
+        waiting?.reject(new Error(message.message));
+      }
     }
   }
 }

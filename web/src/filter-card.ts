@@ -39,6 +39,24 @@ export class FilterCard {
     this.#showSpec();
   }
 
+  get name(): string {
+    return this.#description.name;
+  }
+
+  /** Takes the values of a text form. */
+  restore(spec: string): void {
+    const values = new Map(
+      (spec.split(':')[1] ?? '').split(',').map((part): [string, string] => {
+        const [name = '', value = ''] = part.split('=');
+        return [name, value];
+      }),
+    );
+    for (const { name, input } of this.#fields) {
+      input.value = values.get(name) ?? input.value;
+    }
+    this.#showSpec();
+  }
+
   /** The text form. Whether the values are allowed, the engine says. */
   spec(): string {
     const values = this.#fields.map(({ name, input }) => `${name}=${input.value}`);

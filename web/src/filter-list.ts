@@ -5,6 +5,9 @@ import { FilterCard } from './filter-card.js';
 import { InvalidInput } from './invalid-input.js';
 import type { FilterDescription } from './protocol.js';
 
+/** One of each kind to begin with; any other is one click away. */
+const INITIAL = ['bloom', 'stable', 'rlbsbf', 'blocked', 'word'];
+
 export class FilterList {
   readonly #list = find('filter-list', HTMLUListElement);
   readonly #choice = find('filter-choice', HTMLSelectElement);
@@ -13,14 +16,29 @@ export class FilterList {
 
   constructor() {
     find('add-filter', HTMLButtonElement).addEventListener('click', () => this.#addChosen());
+    find('add-all', HTMLButtonElement).addEventListener('click', () => this.#addMissing());
   }
 
-  /** Starts with every filter there is, each at its defaults. */
+  /** Starts with a few, each at its defaults. */
   fill(registry: FilterDescription[]): void {
     this.#registry = registry;
     for (const description of registry) {
       this.#choice.append(make('option', { value: description.name }, description.title));
-      this.#add(description);
+    }
+    const initial = registry.filter(({ name }) => INITIAL.includes(name));
+    (initial.length > 0 ? initial : registry).forEach((description) => this.#add(description));
+  }
+
+  /** Puts the filters of these text forms in the place of all. */
+  restore(specs: string[]): void {
+    this.#cards.forEach((card) => card.element.remove());
+    this.#cards = [];
+    for (const spec of specs) {
+      const name = spec.split(':')[0];
+      const description = this.#registry.find((description) => description.name === name);
+      if (description !== undefined) {
+        this.#add(description).restore(spec);
+      }
     }
   }
 
@@ -37,6 +55,13 @@ export class FilterList {
     if (chosen !== undefined) {
       this.#add(chosen).open();
     }
+  }
+
+  #addMissing(): void {
+    const isListed = (name: string) => this.#cards.some((card) => card.name === name);
+    this.#registry
+      .filter(({ name }) => !isListed(name))
+      .forEach((description) => this.#add(description));
   }
 
   #add(description: FilterDescription): FilterCard {

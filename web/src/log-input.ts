@@ -1,65 +1,102 @@
-// Where the log comes from: a file chosen, a file dropped, or the sample.
+// Where the log comes from: chosen, dropped, pasted, or made as a sample.
 
-import sampleAddress from '../../fixtures/crawl.log?url';
-import { find } from './element.js';
+import { find, make } from './element.js';
+import type { Clerk } from './engine.js';
 import { InvalidInput } from './invalid-input.js';
 import { formatBytes } from './number-format.js';
+import { SAMPLES, type Sample } from './samples.js';
 
 export interface Log {
   name: string;
   content: Blob;
+  /** The sample that it is, if it is one. */
+  sample: string | null;
+}
+
+export interface LogListener {
+  /** A log has been taken. */
+  taken(log: Log): void;
+  /** Something went wrong. */
+  complain(message: string): void;
 }
 
 export class LogInput {
   readonly #file = find('log-file', HTMLInputElement);
   readonly #drop = find('drop', HTMLElement);
   readonly #name = find('log-name', HTMLOutputElement);
-  readonly #complain: (message: string) => void;
+  readonly #pasted = find('paste-text', HTMLTextAreaElement);
+  readonly #clerk: Clerk;
+  readonly #listener: LogListener;
   #log: Log | undefined;
 
-  /** `complain` is told what went wrong, or '' when a log has been taken. */
-  constructor(complain: (message: string) => void) {
-    this.#complain = complain;
+  constructor(clerk: Clerk, listener: LogListener) {
+    this.#clerk = clerk;
+    this.#listener = listener;
     this.#file.addEventListener('change', () => this.#takeFiles(this.#file.files));
-    find('load-sample', HTMLButtonElement).addEventListener('click', () => this.#loadSample());
+    find('paste-use', HTMLButtonElement).addEventListener('click', () => this.#takePasted());
+    const samples = SAMPLES.map((sample) => {
+      const button = make('button', { type: 'button', id: `sample-${sample.id}` }, sample.title);
+      button.addEventListener('click', () => this.#loadSample(sample));
+      return button;
+    });
+    find('samples', HTMLElement).append(...samples);
     this.#acceptDrops();
   }
 
   log(): Log {
     if (this.#log === undefined) {
-      throw new InvalidInput('There is no log to run over: choose one, or load the sample.');
+      throw new InvalidInput('There is no log to run over: choose one, or load a sample.');
     }
     return this.#log;
+  }
+
+  /** The sample in use, if it is one. */
+  get sample(): string | null {
+    return this.#log?.sample ?? null;
+  }
+
+  loadSample(id: string): void {
+    const sample = SAMPLES.find((sample) => sample.id === id);
+    if (sample !== undefined) {
+      void this.#loadSample(sample);
+    }
   }
 
   #take(log: Log): void {
     this.#log = log;
     this.#name.value = `${log.name}, ${formatBytes(log.content.size)}`;
-    this.#complain('');
+    this.#listener.complain('');
+    this.#listener.taken(log);
   }
 
   #takeFiles(files: FileList | null | undefined): void {
     const [file, ...others] = files ?? [];
     if (file !== undefined) {
-      this.#take({ name: file.name, content: file });
+      this.#take({ name: file.name, content: file, sample: null });
     }
     if (others.length > 0) {
-      this.#complain(`One log at a time: only ${file?.name} was taken.`);
+      this.#listener.complain(`One log at a time: only ${file?.name} was taken.`);
     }
   }
 
-  async #loadSample(): Promise<void> {
+  #takePasted(): void {
+    const text = this.#pasted.value;
+    if (text === '') {
+      this.#listener.complain('There is nothing to use: paste lines into the box first.');
+      return;
+    }
+    this.#take({ name: 'pasted lines', content: new Blob([text]), sample: null });
+  }
+
+  async #loadSample(sample: Sample): Promise<void> {
     try {
-      const response = await fetch(sampleAddress);
-      if (!response.ok) {
-        throw new Error(`the server answered ${response.status}`);
-      }
-      this.#take({ name: 'sample.log', content: await response.blob() });
+      const { log } = await this.#clerk.ask({ kind: 'sample', sample: sample.spec });
+      this.#take({ name: sample.name, content: log, sample: sample.id });
       // The same file may be chosen again after the sample.
       this.#file.value = '';
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#complain(`The sample could not be loaded: ${reason}.`);
+      this.#listener.complain(`The sample could not be made: ${reason}`);
     }
   }
 

@@ -2,43 +2,66 @@
 // It computes none of them.
 
 import { find, withCode } from './element.js';
-import { Engine } from './engine.js';
+import { Clerk, Run } from './engine.js';
 import { FilterList } from './filter-list.js';
 import { InvalidInput } from './invalid-input.js';
+import { KeyInput } from './key-input.js';
+import { readLink, writeLink } from './link.js';
 import { LogInput } from './log-input.js';
+import { MapView } from './map-view.js';
 import { MemoryInput } from './memory-input.js';
+import { PaceInput } from './pace-input.js';
 import type { RunOrder, Snapshot } from './protocol.js';
 import { RunView } from './run-view.js';
 import { SeedInput } from './seed-input.js';
+import { TakeAway } from './take-away.js';
 
 const message = find('message', HTMLElement);
 const runButton = find('run', HTMLButtonElement);
+const clerk = new Clerk();
 const memory = new MemoryInput();
-const log = new LogInput(complain);
+const key = new KeyInput(clerk);
+const log = new LogInput(clerk, {
+  taken(log) {
+    memory.showDistinct(undefined);
+    key.look(log);
+  },
+  complain,
+});
 const filters = new FilterList();
 const seed = new SeedInput();
+const pace = new PaceInput();
 const view = new RunView();
+const map = new MapView(complain);
+const takeAway = new TakeAway(linkNow);
+let run: Run | undefined;
 let latest: Snapshot | undefined;
+/** Counts the runs, so that one that was given up before it began does not begin. */
+let started = 0;
 
-const engine = new Engine({
-  ready: (registry) => filters.fill(registry),
-  failed: complain,
-});
+clerk
+  .ask({ kind: 'registry' })
+  .then((answer) => {
+    filters.fill(answer.filters);
+    key.enable(answer.abilities);
+    restore();
+  })
+  .catch((error: Error) => complain(error.message));
 
 find('setup', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault();
-  run();
+  void start();
 });
 
 find('cancel', HTMLButtonElement).addEventListener('click', () => {
-  engine.cancel();
+  end();
   view.cancel(latest);
   // The button that had the keyboard's attention is gone.
   runButton.focus();
 });
 
-function run(): void {
-  let order: RunOrder;
+async function start(): Promise<void> {
+  let order: Omit<RunOrder, 'key'>;
   try {
     order = readForm();
   } catch (error) {
@@ -48,31 +71,106 @@ function run(): void {
     }
     throw error;
   }
+  end();
+  const mine = started;
   complain('');
   latest = undefined;
-  view.begin(order.name, order.filters.length);
-  engine.start(order, {
-    progress(snapshot) {
-      latest = snapshot;
-      view.progress(snapshot);
-    },
-    finished: (snapshot) => view.finish(snapshot),
-    failed(message) {
-      view.fail();
-      complain(message);
-    },
-  });
+  map.clear();
+  pace.begin();
+  view.begin(order.name, order.entries.length);
+  try {
+    const chosen = await key.settled();
+    if (mine === started) {
+      race({ ...order, key: chosen });
+    }
+  } catch (error) {
+    failed(error instanceof Error ? error.message : String(error));
+  }
 }
 
-function readForm(): RunOrder {
+function race(order: RunOrder): void {
+  const setting = {
+    seed: order.seed,
+    normalize: order.key.normalize,
+    keyOptions: key.options,
+    log: order.name,
+  };
+  const take = (snapshot: Snapshot) => {
+    latest = snapshot;
+    memory.showDistinct(snapshot.profile.distinct);
+    takeAway.show(snapshot, setting);
+  };
+  run = new Run(order, {
+    progress(snapshot, isPaused) {
+      take(snapshot);
+      view.progress(snapshot, isPaused);
+    },
+    finished(snapshot) {
+      take(snapshot);
+      view.finish(snapshot);
+      map.offer(order);
+    },
+    failed,
+  });
+  pace.follow(run);
+}
+
+function failed(reason: string): void {
+  view.fail();
+  takeAway.clear();
+  complain(reason);
+}
+
+function end(): void {
+  started += 1;
+  run?.cancel();
+  run = undefined;
+  pace.follow(undefined);
+}
+
+function readForm(): Omit<RunOrder, 'key'> {
   const { name, content } = log.log();
+  const memoryBits = memory.bits();
   return {
     log: content,
     name,
-    filters: filters.specs(),
+    entries: filters.specs().map((filter) => ({ filter, memoryBits })),
+    seed: seed.seed(),
+    pace: { kind: 'full' },
+  };
+}
+
+/** The address of this page as it is set now, without the log. */
+function linkNow(): string {
+  return writeLink(location.href, {
     memoryBits: memory.bits(),
     seed: seed.seed(),
-  };
+    filters: filters.specs(),
+    key: key.spec(),
+    sample: log.sample,
+  });
+}
+
+function restore(): void {
+  const state = readLink(location.href);
+  if (state === null) {
+    return;
+  }
+  if (state.memoryBits !== null && state.memoryBits > 0) {
+    memory.restore(state.memoryBits);
+  }
+  if (state.seed !== null) {
+    seed.restore(state.seed);
+  }
+  if (state.filters.length > 0) {
+    filters.restore(state.filters);
+  }
+  if (state.key !== null) {
+    key.restore(state.key);
+  }
+  if (state.sample !== null) {
+    log.loadSample(state.sample);
+  }
 }
 
 /** Says what is wrong; '' when nothing is. */

@@ -2,17 +2,19 @@
 
 import { find, make } from './element.js';
 import { InvalidInput } from './invalid-input.js';
-import { BYTE_UNITS, type ByteUnit, fittingUnit, formatBytes } from './number-format.js';
+import { BYTE_UNITS, type ByteUnit, fittingUnit, formatBytes, formatDigits } from './number-format.js';
 
 const INITIAL_UNIT: ByteUnit['name'] = 'KiB';
-/** The slider's ends, as powers of two: 64 B and 64 MiB. */
-const LEAST_POWER = 6;
+/** The slider's ends, as powers of two: 1 KiB and 64 MiB. */
+const LEAST_POWER = 10;
 const MOST_POWER = 26;
 
 export class MemoryInput {
   readonly #size = find('memory-size', HTMLInputElement);
   readonly #unit = find('memory-unit', HTMLSelectElement);
   readonly #slider = find('memory-slider', HTMLInputElement);
+  readonly #aKey = find('memory-a-key', HTMLElement);
+  #distinct: number | undefined;
 
   constructor() {
     for (const { name } of BYTE_UNITS) {
@@ -35,6 +37,20 @@ export class MemoryInput {
       throw new InvalidInput('The memory must be a number above 0.');
     }
     return Math.floor(bytes * 8);
+  }
+
+  restore(bits: number): void {
+    const bytes = bits / 8;
+    const unit = fittingUnit(bytes);
+    this.#size.value = String(bytes / unit.bytes);
+    this.#unit.value = unit.name;
+    this.#moveSlider();
+  }
+
+  /** How many different keys the log has, once that is known. */
+  showDistinct(distinct: number | undefined): void {
+    this.#distinct = distinct;
+    this.#describeSlider();
   }
 
   #bytes(): number {
@@ -61,6 +77,11 @@ export class MemoryInput {
   #describeSlider(): void {
     const text = formatBytes(sizeAt(this.#slider.valueAsNumber));
     this.#slider.setAttribute('aria-valuetext', text);
+    const bits = this.#bytes() * 8;
+    this.#aKey.textContent =
+      this.#distinct !== undefined && this.#distinct > 0 && bits > 0
+        ? `Each filter gets this much: ${formatDigits(bits / this.#distinct)} bits a distinct key.`
+        : 'Each filter gets this much.';
   }
 }
 

@@ -59,3 +59,14 @@ export function formatNanoseconds(nanoseconds: number | null): string {
     ? NOTHING
     : UP_TO_THREE_DIGITS.format(nanoseconds) + NO_BREAK_SPACE + 'ns';
 }
+
+/** A number with as many digits as a person reads. */
+export function formatDigits(value: number): string {
+  return UP_TO_THREE_DIGITS.format(value);
+}
+
+/** A size as the command line takes it, to the byte. */
+export function formatBytesExactly(bytes: number): string {
+  const unit = BYTE_UNITS.findLast((unit) => unit.bytes <= bytes && bytes % unit.bytes === 0);
+  return unit === undefined || unit.bytes === 1 ? String(bytes) : bytes / unit.bytes + unit.name;
+}

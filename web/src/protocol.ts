@@ -1,32 +1,104 @@
-// What the page and the worker say to each other. Everything here is plain data:
+// What the page and its workers say to each other. Everything here is plain data:
 // it crosses between threads by being copied.
 
-export type ToWorker = { kind: 'run'; order: RunOrder };
+export type ToWorker =
+  | { kind: 'run'; order: RunOrder }
+  | { kind: 'pace'; pace: Pace }
+  | { kind: 'step'; lines: number }
+  | { kind: 'ask'; id: number; question: Question };
 
 export type FromWorker =
-  | { kind: 'ready'; filters: FilterDescription[] }
-  | { kind: 'progress'; snapshot: Snapshot }
+  | { kind: 'progress'; snapshot: Snapshot; isPaused: boolean }
   | { kind: 'finished'; snapshot: Snapshot }
-  | { kind: 'failed'; message: string };
+  | { kind: 'failed'; message: string }
+  | { kind: 'answer'; id: number; answer: Answer }
+  | { kind: 'refused'; id: number; message: string };
 
-/** A run: filters side by side over one log, each in the same memory. */
+/** How fast a run goes. */
+export type Pace =
+  | { kind: 'full' }
+  | { kind: 'paused' }
+  | { kind: 'limited'; linesASecond: number };
+
+/** What the engine is asked apart from runs. */
+export type Question =
+  | { kind: 'registry' }
+  | { kind: 'sample'; sample: SampleSpec }
+  | { kind: 'examine'; log: Blob; name: string; key: KeySpec | null };
+
+export type Answer =
+  | { kind: 'registry'; filters: FilterDescription[]; abilities: Abilities }
+  | { kind: 'sample'; log: Blob }
+  | { kind: 'examine'; examination: Examination };
+
+/** A run: filters side by side over one log. */
 export interface RunOrder {
   log: Blob;
   /** What the log is called in messages. */
   name: string;
-  /** Filters in their text form. */
-  filters: string[];
-  memoryBits: number;
+  key: KeySpec;
+  entries: Entry[];
   seed: number;
+  pace: Pace;
+}
+
+/** A filter in its text form, and its memory. */
+export interface Entry {
+  filter: string;
+  memoryBits: number;
+}
+
+/** A log that `dedupstore generate` makes. */
+export interface SampleSpec {
+  stream: string;
+  count: number;
+  seed: number;
+  form: string;
+}
+
+/** Which part of a line is its key. */
+export interface KeySpec {
+  part: KeyPart;
+  /** URLs in one spelling each. */
+  normalize: boolean;
+}
+
+export type KeyPart =
+  | { kind: 'line' }
+  /** Fields counted from 1; null stands for blanks between them. */
+  | { kind: 'fields'; numbers: number[]; delimiter: string | null }
+  | { kind: 'json'; path: string }
+  | { kind: 'regex'; expression: string };
+
+/** What the engine was built with. */
+export interface Abilities {
+  patterns: boolean;
+  normalization: boolean;
+}
+
+/** The first lines of a log, looked at. */
+export interface Examination {
+  /** What it looks like, in words. */
+  shape: string;
+  isText: boolean;
+  /** Keys to choose from, the likeliest first. */
+  offers: { label: string; part: KeyPart }[];
+  /** The key that was asked for, or the likeliest. */
+  key: KeySpec;
+  /** The command line's options for that key, a word each. */
+  options: string[];
+  rows: { line: string; key: string | null }[];
+  merging: { lines: number; distinct: number; normalized: number };
 }
 
 /** How far a run has come. */
 export interface Snapshot {
   bytes: number;
   totalBytes: number;
-  /** One a filter, in the order of the run. */
+  /** One an entry, in the order of the run. */
   outcomes: OutcomeRow[];
   curves: Curves;
+  profile: ProfileData;
 }
 
 /** A rate of nothing is no rate: null. */
@@ -42,16 +114,47 @@ export interface OutcomeRow {
   falseNegatives: number;
   fpr: Rate;
   fnr: Rate;
+  /** Wrong verdicts of either kind, as a share of all lines. */
+  error: Rate;
   load: number;
   /** Null where the browser's clock is too coarse to tell. */
   nsPerObservation: number | null;
+  prediction: PredictionRow | null;
 }
+
+/** What theory says over the whole log. */
+export interface PredictionRow {
+  fpr: number;
+  fnr: number;
+  /** The formula's name and source. */
+  by: string;
+  trust: string;
+  loose: string;
+}
+
+/** The four things drawn over the position in the log. */
+export type Measure = 'fpr' | 'fnr' | 'error' | 'load';
 
 /** Rates over the log, each over the stretch that ends at its position. */
 export interface Curves {
   /** In lines; the same for every filter, for they read the same lines. */
   position: number[];
-  filters: { fpr: Rate[]; fnr: Rate[] }[];
+  filters: { measured: Record<Measure, Rate[]>; predicted: Record<Measure, Rate[]> }[];
+  /** The least FPR of any filter in this memory that misses no repeat. */
+  bound: Rate[];
+}
+
+/** What the log is like, whatever filter runs over it. */
+export interface ProfileData {
+  count: number;
+  distinct: number;
+  withoutKey: number;
+  /** Powers of two with how many repeats lie so far back, and less than twice as far. */
+  gaps: { from: number; count: number }[];
+  gapsSampledOneIn: number;
+  top: { key: string; count: number }[];
+  /** By how much the counts of `top` may be too low. */
+  topTooLow: number;
 }
 
 /** An entry of the engine's registry. */

@@ -18,12 +18,20 @@ function count(key: string, heading: string, value: (row: OutcomeRow) => number)
 }
 
 function share(key: string, heading: string, value: (row: OutcomeRow) => number | null): Column {
-  return { key, heading, value, format: (row) => formatShare(value(row)) };
+  return { key, heading, value, format: (row) => formatShare(tidied(value(row))) };
+}
+
+/** What rounds to nothing is nothing: a prediction counts no keys. */
+function tidied(share: number | null): number | null {
+  return share !== null && share < 1e-6 ? 0 : share;
 }
 
 const COLUMNS: readonly Column[] = [
   share('fpr', 'FPR', (row) => row.fpr),
+  share('predicted_fpr', 'Theory', (row) => row.prediction?.fpr ?? null),
   share('fnr', 'FNR', (row) => row.fnr),
+  share('predicted_fnr', 'Theory', (row) => row.prediction?.fnr ?? null),
+  share('error', 'Error', (row) => row.error),
   count('fp', 'New dropped', (row) => row.falsePositives),
   count('fn', 'Repeats missed', (row) => row.falseNegatives),
   count('count', 'Lines', (row) => row.count),
@@ -46,6 +54,7 @@ const COLUMNS: readonly Column[] = [
 
 export class ResultsTable {
   readonly #table = find('outcomes', HTMLTableElement);
+  readonly #formulas = find('formulas', HTMLElement);
 
   constructor() {
     const headings = COLUMNS.map(({ heading }) => make('th', { scope: 'col' }, heading));
@@ -55,6 +64,7 @@ export class ResultsTable {
 
   show(outcomes: OutcomeRow[]): void {
     this.#table.tBodies[0]?.replaceChildren(...outcomes.map(tableRow));
+    this.#formulas.replaceChildren(...outcomes.flatMap(formula));
   }
 }
 
@@ -63,6 +73,15 @@ function tableRow(row: OutcomeRow, place: number): HTMLTableRowElement {
   const heading = make('th', { scope: 'row' }, name);
   const cells = COLUMNS.map((column) => cell(column, row));
   return make('tr', { 'data-filter': row.filter }, heading, ...cells);
+}
+
+/** The name of the formula, how far it is to be trusted, and where it is loose. */
+function formula({ filter, prediction }: OutcomeRow): HTMLElement[] {
+  const text =
+    prediction === null
+      ? 'There is no formula.'
+      : `${prediction.by}. It is ${prediction.trust}. Loose: ${prediction.loose}.`;
+  return [make('dt', {}, specText(filter)), make('dd', {}, text)];
 }
 
 /** What is shown is rounded; `data-value` holds the number itself. */

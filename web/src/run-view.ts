@@ -3,6 +3,7 @@
 import { CurvesView } from './curves.js';
 import { find } from './element.js';
 import { formatBytes, formatCount, formatShare } from './number-format.js';
+import { ProfileView } from './profile-view.js';
 import type { Snapshot } from './protocol.js';
 import { ResultsTable } from './results-table.js';
 
@@ -15,15 +16,17 @@ export class RunView {
   readonly #tables = find('tables', HTMLElement);
   readonly #curves = new CurvesView();
   readonly #table = new ResultsTable();
+  readonly #profile = new ProfileView();
   readonly #heading = find('results-heading', HTMLElement);
   #log = '';
+  #filters = '';
   #isRevealed = false;
 
   begin(log: string, filterCount: number): void {
-    const filters = filterCount === 1 ? 'one filter' : `${filterCount} filters`;
+    this.#filters = filterCount === 1 ? 'one filter' : `${filterCount} filters`;
     this.#log = log;
     this.#isRevealed = false;
-    this.#status.textContent = `Running ${filters} over ${log}.`;
+    this.#status.textContent = `Running ${this.#filters} over ${log}.`;
     this.#bar.removeAttribute('value');
     this.#progressText.textContent = '';
     this.#progress.hidden = false;
@@ -32,13 +35,16 @@ export class RunView {
     this.#curves.begin();
   }
 
-  progress(snapshot: Snapshot): void {
+  progress(snapshot: Snapshot, isPaused: boolean): void {
     const { bytes, totalBytes } = snapshot;
     const share = totalBytes > 0 ? bytes / totalBytes : 0;
     this.#bar.value = share;
     const read = `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`;
     this.#progressText.textContent = `${read}, ${Math.floor(share * 100)}\u00a0%`;
-    this.#show(snapshot, false);
+    this.#status.textContent = isPaused
+      ? `Paused after ${formatCount(snapshot.profile.count)} lines of ${this.#log}.`
+      : `Running ${this.#filters} over ${this.#log}.`;
+    this.#show(snapshot, isPaused);
   }
 
   finish(snapshot: Snapshot): void {
@@ -72,6 +78,7 @@ export class RunView {
     this.#tables.hidden = false;
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
+    this.#profile.show(snapshot.profile);
     this.#reveal();
   }
 
@@ -88,15 +95,13 @@ export class RunView {
     this.#figures.ariaBusy = 'false';
     this.#tables.hidden = true;
     this.#curves.clear();
+    this.#profile.clear();
   }
 }
 
-function counts({ outcomes }: Snapshot): string {
-  // The log's own counts are the same whichever filter ran over it.
-  const [row] = outcomes;
-  if (row === undefined) {
-    return 'nothing';
-  }
-  const [lines, distinct, repeats] = [row.count, row.distinct, row.repeats].map(formatCount);
-  return `${lines} lines, ${distinct} distinct, ${repeats} repeats`;
+function counts({ profile }: Snapshot): string {
+  const { count, distinct, withoutKey } = profile;
+  const [lines, different, repeats] = [count, distinct, count - distinct].map(formatCount);
+  const left = withoutKey > 0 ? `; ${formatCount(withoutKey)} lines had no key and were left out` : '';
+  return `${lines} lines, ${different} distinct, ${repeats} repeats${left}`;
 }

@@ -8,6 +8,10 @@ const LARGEST = 2 ** 32 - 1;
 export class SeedInput {
   readonly #input = find('seed', HTMLInputElement);
 
+  restore(seed: number): void {
+    this.#input.value = String(seed);
+  }
+
   seed(): number {
     const seed = this.#input.valueAsNumber;
     if (!Number.isInteger(seed) || seed < 0 || seed > LARGEST) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stage } from './browser.mjs';
-import { SAMPLE, simulate } from './command-line.mjs';
+import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generated, simulate } from './command-line.mjs';
 
 const visit = stage();
 const LINES_A_BLOCK = 100_000;
@@ -42,7 +42,7 @@ test('curves, counts and progress show while a log is read', async () => {
     await startAndWaitForTheMiddle(playground);
     assert.match(await page.locator('#progress-text').innerText(), /^[\d.]+\sMiB of 57.2\sMiB, \d+\s%$/);
     const [early] = await playground.outcomes();
-    assert.equal(await page.locator('canvas').count(), 2);
+    assert.equal(await page.locator('canvas').count(), 4);
     await page.waitForFunction((early) => {
       const cell = document.querySelector('#outcomes [data-column="count"]');
       return Number(cell?.getAttribute('data-value')) > early;
@@ -59,7 +59,7 @@ test('cancelling keeps what was counted, and the next run is a fresh one', async
     await page.getByRole('button', { name: 'Cancel' }).click();
     await playground.finished();
     assert.match(await playground.status.innerText(), /^Cancelled after [\d.]+\s% of large.log/);
-    const focused = page.getByRole('button', { name: 'Run' });
+    const focused = page.getByRole('button', { name: 'Run', exact: true });
     assert.ok(await focused.evaluate((button) => button === document.activeElement));
 
     const kept = await playground.outcomes();
@@ -71,8 +71,8 @@ test('cancelling keeps what was counted, and the next run is a fresh one', async
     await playground.loadSample();
     await playground.run();
     const shown = await playground.outcomes();
-    const settings = { memoryBits: 1 << 13, seed: 1 };
-    const printed = shown.map(({ filter }) => simulate(SAMPLE, { filter, ...settings }));
+    const settings = { memoryBits: INITIAL_MEMORY_BITS, seed: 1 };
+    const printed = shown.map(({ filter }) => simulate(generated('Crawl'), { filter, ...settings }));
     assert.deepEqual(shown, printed);
   });
 });
@@ -82,7 +82,7 @@ test('a run that is started over leaves nothing of the one before', async () => 
     await startAndWaitForTheMiddle(playground);
     await playground.loadSample();
     await playground.run();
-    assert.equal((await playground.outcomes())[0]?.count, 10_000);
-    assert.match(await playground.status.innerText(), /^sample.log: 10,000 lines/);
+    assert.equal((await playground.outcomes())[0]?.count, SAMPLE_LINES);
+    assert.match(await playground.status.innerText(), /^crawl.log: 50,000 lines/);
   });
 });

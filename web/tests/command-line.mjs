@@ -7,7 +7,42 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = process.env.DEDUPSTORE ?? join(root, 'target/release/dedupstore');
 
-export const SAMPLE = 'fixtures/crawl.log';
+/** The page's own logs: what they are called there, and what `generate` is told. */
+export const SAMPLES = /** @type {const} */ ({
+  Crawl: { name: 'crawl.log', generate: ['crawl:12:900', '--seed', '1'] },
+  'Access log': {
+    name: 'access.log',
+    generate: ['crawl:1:9000', '--seed', '2', '--as', 'access-log'],
+  },
+  'Click stream': {
+    name: 'clicks.jsonl',
+    generate: ['drift:35:4000', '--seed', '3', '--as', 'clicks'],
+  },
+});
+/** @typedef {keyof typeof SAMPLES} SampleName */
+export const SAMPLE_LINES = 50_000;
+/** The page's memory before anyone has set it. */
+export const INITIAL_MEMORY_BITS = 8 << 13;
+
+/**
+ * A sample as the command line makes it.
+ *
+ * @param {SampleName} sample
+ */
+export function generated(sample) {
+  const counted = ['--count', `${SAMPLE_LINES}`];
+  return run(['generate', ...SAMPLES[sample].generate, ...counted]);
+}
+
+/** @param {string[]} options @param {Buffer} [input] */
+function run(options, input) {
+  return execFileSync(program, options, {
+    cwd: root,
+    timeout: 20_000,
+    maxBuffer: 64 << 20,
+    ...(input === undefined ? {} : { input }),
+  });
+}
 
 /** The numbers that must not depend on where the engine runs. */
 export const COMPARED = /** @type {const} */ ([
@@ -20,23 +55,22 @@ export const COMPARED = /** @type {const} */ ([
   'fpr',
   'fnr',
   'load',
+  'predicted_fpr',
+  'predicted_fnr',
 ]);
 
 /** @typedef {{ filter: string } & Record<(typeof COMPARED)[number], number | null>} Outcome */
 
 /**
- * @param {string} file
- * @param {{ filter: string, memoryBits: number, seed: number }} run
+ * @param {string | Buffer} log a file's name, or what it holds
+ * @param {{ filter: string, memoryBits: number, seed: number, key?: string[] }} run
  * @returns {Outcome}
  */
-export function simulate(file, { filter, memoryBits, seed }) {
+export function simulate(log, { filter, memoryBits, seed, key = [] }) {
   const settings = ['--filter', filter, '--memory-bits', `${memoryBits}`, '--seed', `${seed}`];
-  const output = execFileSync(program, ['simulate', '--json', ...settings, file], {
-    cwd: root,
-    encoding: 'utf8',
-    timeout: 20_000,
-  });
-  const printed = JSON.parse(output);
+  const options = ['simulate', '--json', ...settings, ...key];
+  const output = typeof log === 'string' ? run([...options, log]) : run(options, log);
+  const printed = JSON.parse(output.toString());
   const compared = COMPARED.map((key) => [key, printed[key]]);
   return { filter: printed.filter, ...Object.fromEntries(compared) };
 }

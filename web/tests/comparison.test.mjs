@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stage } from './browser.mjs';
-import { SAMPLE, simulate } from './command-line.mjs';
+import { INITIAL_MEMORY_BITS, generated, simulate } from './command-line.mjs';
 
 const visit = stage();
 /** @type {string} */
@@ -47,10 +47,12 @@ const WITHOUT_FILLING_READERS = `
   };
 `;
 
+const INITIAL = { memoryBits: INITIAL_MEMORY_BITS, seed: 1 };
+
 /**
  * @param {import('./playground.mjs').Playground} playground
- * @param {string} file
- * @param {{ memoryBits: number, seed: number }} settings
+ * @param {string | Buffer} file
+ * @param {{ memoryBits: number, seed: number, key?: string[] }} settings
  */
 async function assertSameAsCommandLine(playground, file, settings) {
   const shown = await playground.outcomes();
@@ -59,13 +61,14 @@ async function assertSameAsCommandLine(playground, file, settings) {
   assert.deepEqual(shown, printed);
 }
 
-test('the sample, with every filter at its defaults', async () => {
+test('the sample, with every filter there is at its defaults', async () => {
   await visit(async (playground) => {
     await playground.loadSample();
+    await playground.page.getByRole('button', { name: 'Add every filter there is' }).click();
     await playground.run();
     const offered = playground.page.locator('#filter-choice option');
     assert.equal((await playground.outcomes()).length, await offered.count());
-    await assertSameAsCommandLine(playground, SAMPLE, { memoryBits: 1 << 13, seed: 1 });
+    await assertSameAsCommandLine(playground, generated('Crawl'), INITIAL);
   });
 });
 
@@ -73,7 +76,7 @@ test('the sample in another memory, with another seed and other parameters', asy
   await visit(async (playground) => {
     const { page } = playground;
     await page.locator('#filter-choice').selectOption('bloom');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
     const added = page.locator('.filter-card').last();
     await added.getByLabel('k', { exact: true }).fill('7');
     await added.getByLabel('layout', { exact: true }).selectOption('partitioned');
@@ -86,7 +89,7 @@ test('the sample in another memory, with another seed and other parameters', asy
     assert.ok(filters.includes('bloom:k=7,layout=partitioned'), `${filters}`);
     assert.ok(!filters.some((filter) => filter.startsWith('stable:')), `${filters}`);
     const settings = { memoryBits: Math.floor(0.3 * 8192), seed: 4_294_967_295 };
-    await assertSameAsCommandLine(playground, SAMPLE, settings);
+    await assertSameAsCommandLine(playground, generated('Crawl'), settings);
   });
 });
 
@@ -95,7 +98,7 @@ test('a file that is dropped', async () => {
     await playground.drop(oddLog);
     await playground.page.locator('#log-name', { hasText: 'odd.log' }).waitFor();
     await playground.run();
-    await assertSameAsCommandLine(playground, oddLog, { memoryBits: 1 << 13, seed: 1 });
+    await assertSameAsCommandLine(playground, oddLog, INITIAL);
   });
 });
 
@@ -127,6 +130,6 @@ test('a file in a browser whose reader cannot fill a buffer of ours', async () =
     await playground.choose(oddLog);
     await playground.run();
     assert.ok(handicapped > 0);
-    await assertSameAsCommandLine(playground, oddLog, { memoryBits: 1 << 13, seed: 1 });
+    await assertSameAsCommandLine(playground, oddLog, INITIAL);
   });
 });

@@ -32,20 +32,21 @@ test('the sample is loaded, run and read with the keyboard alone', async () => {
     };
     await tabTo('memory-slider');
     await page.keyboard.press('ArrowRight');
-    assert.equal(await page.locator('#memory-size').inputValue(), '1.5');
-    await tabTo('load-sample');
+    assert.equal(await page.locator('#memory-size').inputValue(), '12');
+    await tabTo('sample-crawl');
     await page.keyboard.press('Enter');
-    await page.locator('#log-name', { hasText: 'sample.log' }).waitFor();
+    await page.locator('#log-name', { hasText: 'crawl.log' }).waitFor();
     await tabTo('run');
     await page.keyboard.press('Enter');
     await playground.finished();
-    assert.equal((await playground.outcomes())[0]?.memory_bits, 1.5 * 8192);
+    assert.equal((await playground.outcomes())[0]?.memory_bits, 12 * 8192);
     await tabTo('The curves as a table');
     await page.keyboard.press('Enter');
     const rows = page.locator('#curves-table tbody tr');
     assert.ok(await rows.first().isVisible());
     assert.ok((await rows.count()) <= 41);
-    for (const id of ['memory-size', 'memory-unit', 'log-file', 'filter-choice', 'add-filter', 'seed']) {
+    const ids = ['memory-size', 'memory-unit', 'log-file', 'key-choice'];
+    for (const id of [...ids, 'filter-choice', 'add-filter', 'add-all', 'seed', 'show-theory']) {
       assert.ok(met.has(id), `${id} is not reached`);
     }
   });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { stage } from './browser.mjs';
+import { SAMPLE_LINES } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
@@ -34,7 +35,7 @@ async function assertRefused(playground, expected) {
 async function assertWorks(playground) {
   await playground.run();
   assert.ok(await playground.message.isHidden());
-  assert.equal((await playground.outcomes())[0]?.count, 10_000);
+  assert.equal((await playground.outcomes())[0]?.count, SAMPLE_LINES);
 }
 
 test('no log, an empty one, and one that is gone when it is read', async () => {
@@ -98,7 +99,7 @@ test('a parameter out of range, a seed that is none, and no filter', async () =>
       await remove.first().click();
     }
     await assertSaid(playground, /no filter to run/);
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
     await assertWorks(playground);
   });
 });

@@ -1,6 +1,6 @@
 // The page as a visitor uses it.
 
-import { COMPARED } from './command-line.mjs';
+import { COMPARED, SAMPLES } from './command-line.mjs';
 
 /** @typedef {import('./command-line.mjs').Outcome} Outcome */
 
@@ -17,9 +17,29 @@ export class Playground {
     await this.page.locator('.filter-card').first().waitFor();
   }
 
-  async loadSample() {
-    await this.page.getByRole('button', { name: 'Load the sample' }).click();
-    await this.page.locator('#log-name', { hasText: 'sample.log' }).waitFor();
+  /** @param {import('./command-line.mjs').SampleName} [title] */
+  async loadSample(title = 'Crawl') {
+    await this.page.getByRole('button', { name: title, exact: true }).click();
+    await this.page.locator('#log-name', { hasText: SAMPLES[title].name }).waitFor();
+    await this.examined();
+  }
+
+  /** The first lines of the log have been looked at. */
+  async examined() {
+    await this.page.locator('#key-preview li').first().waitFor();
+  }
+
+  /** The text of a download that a click starts. @param {string} button */
+  async download(button) {
+    const started = this.page.waitForEvent('download');
+    await this.page.getByRole('button', { name: button, exact: true }).click();
+    const stream = await (await started).createReadStream();
+    /** @type {Buffer[]} */
+    const parts = [];
+    for await (const part of stream) {
+      parts.push(part);
+    }
+    return Buffer.concat(parts);
   }
 
   /** @param {string | { name: string, mimeType: string, buffer: Buffer }} file */
@@ -60,7 +80,7 @@ export class Playground {
   }
 
   async start() {
-    await this.page.getByRole('button', { name: 'Run' }).click();
+    await this.page.getByRole('button', { name: 'Run', exact: true }).click();
   }
 
   async run() {

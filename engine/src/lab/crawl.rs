@@ -172,7 +172,8 @@ impl Crawl {
     fn write_address(&mut self, page: u64) {
         let site = self.site_of(page);
         let local = page - self.starts[site];
-        let pick = |words: &[&'static str], number: u64| words[number as usize % words.len()];
+        let pick =
+            |words: &[&'static str], number: u64| words[(number % words.len() as u64) as usize];
         let own = self.hasher.fingerprint(&page.to_be_bytes()).0;
         let out = &mut self.address;
         out.clear();

@@ -6,21 +6,25 @@
 mod crawl;
 mod gap_meter;
 mod golden;
+mod log_form;
 mod renaming;
 pub mod reproduce;
 mod scoreboard;
 mod simulation;
 mod stream;
 mod summary;
+mod top_keys;
 mod truth;
 mod weights;
 mod zipf;
 
 pub use gap_meter::GapMeter;
 pub use golden::{GoldenState, golden_states};
+pub use log_form::{LogForm, UnknownLogForm};
 pub use scoreboard::{CurvePoint, Scoreboard};
 pub use simulation::{Clock, Contestant, NoClock, Simulation};
 pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};
 pub use summary::RunSummary;
+pub use top_keys::TopKeys;
 pub use truth::{AlreadyHashed, Truth};
 pub use weights::Weights;

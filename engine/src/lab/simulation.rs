@@ -10,7 +10,7 @@ use super::weights::Weights;
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSet};
-use crate::theory::{Workload, predict};
+use crate::theory::{Prediction, Workload, predict};
 
 /// Tells the time, so that this module need not know how.
 pub trait Clock {
@@ -227,16 +227,23 @@ impl Simulation {
             .collect()
     }
 
-    /// The results so far, a row a filter, beside what theory says of the filter on a
-    /// stream with these keys and gaps.
-    pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
+    /// What theory says of each filter on a stream with these keys and gaps, where it says
+    /// anything.
+    pub fn predictions(&self) -> Vec<Option<Prediction>> {
         let gaps = self.gaps.histogram();
         let workload = Workload::with_gaps(self.count, self.truth.distinct(), gaps);
         self.contestants
             .iter()
-            .map(|contestant| {
-                let (spec, bits) = (contestant.set.spec(), contestant.memory_bits);
-                let prediction = predict(spec, bits, &workload);
+            .map(|contestant| predict(contestant.set.spec(), contestant.memory_bits, &workload))
+            .collect()
+    }
+
+    /// The results so far, a row a filter, beside what theory says.
+    pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
+        self.contestants
+            .iter()
+            .zip(self.predictions())
+            .map(|(contestant, prediction)| {
                 RunSummary::of(contestant, stream, &self.gaps, prediction.as_ref())
             })
             .collect()

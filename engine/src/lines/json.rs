@@ -122,14 +122,15 @@ impl JsonPath {
     }
 }
 
-struct Scanner<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// A walk through a line of JSON.
+pub(super) struct Scanner<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
 }
 
 impl<'a> Scanner<'a> {
     /// The next byte that is no white space.
-    fn peek(&mut self) -> Option<u8> {
+    pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes.get(self.at)? {
                 b' ' | b'\t' | b'\r' | b'\n' => self.at += 1,
@@ -139,7 +140,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes a byte that must come next.
-    fn pass(&mut self, wanted: u8) -> Option<()> {
+    pub(super) fn pass(&mut self, wanted: u8) -> Option<()> {
         (self.peek()? == wanted).then(|| self.at += 1)
     }
 
@@ -182,7 +183,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes a string; returns what is between its quotes, and whether that has escapes.
-    fn string(&mut self) -> Option<(&'a [u8], bool)> {
+    pub(super) fn string(&mut self) -> Option<(&'a [u8], bool)> {
         let start = self.at + 1;
         let mut at = start;
         let mut escaped = false;
@@ -198,7 +199,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes a value that starts here, counting brackets without matching their kinds.
-    fn skip_value(&mut self) -> Option<()> {
+    pub(super) fn skip_value(&mut self) -> Option<()> {
         let start = self.at;
         let mut depth = 0usize;
         loop {

@@ -21,6 +21,13 @@ pub enum KeySelector {
         /// tabs, those at the start of the line not counting.
         delimiter: Option<u8>,
     },
+    /// Several fields, in the order named, joined by their delimiter or by one blank.
+    Fields {
+        /// Which, from 0.
+        indices: Vec<usize>,
+        /// As for one field.
+        delimiter: Option<u8>,
+    },
     /// A value of a JSON line.
     Json(JsonPath),
     /// What a regular expression finds.
@@ -42,6 +49,16 @@ impl KeySelector {
     pub fn field(number: usize, delimiter: Option<u8>) -> Result<Self, KeySelectorError> {
         let index = number.checked_sub(1).ok_or(KeySelectorError::FieldZero)?;
         Ok(KeySelector::Field { index, delimiter })
+    }
+
+    /// The fields a person calls by these numbers, joined.
+    pub fn fields(numbers: &[usize], delimiter: Option<u8>) -> Result<Self, KeySelectorError> {
+        if let [number] = *numbers {
+            return Self::field(number, delimiter);
+        }
+        let indices: Option<Vec<usize>> = numbers.iter().map(|it| it.checked_sub(1)).collect();
+        let indices = indices.ok_or(KeySelectorError::FieldZero)?;
+        Ok(KeySelector::Fields { indices, delimiter })
     }
 }
 
@@ -94,6 +111,13 @@ impl KeyReader {
                 index,
                 delimiter: None,
             } => blank_field(line, index)?,
+            KeySelector::Fields {
+                ref indices,
+                delimiter,
+            } => {
+                join_fields(line, indices, delimiter, &mut self.decoded)?;
+                &self.decoded
+            }
             KeySelector::Json(ref path) => path.find(line, &mut self.decoded)?,
             #[cfg(feature = "patterns")]
             KeySelector::Pattern(ref pattern) => pattern.find(line, &mut self.locations)?,
@@ -116,6 +140,25 @@ fn blank_field(line: &[u8], index: usize) -> Option<&[u8]> {
     line.split(|&byte| byte == b' ' || byte == b'\t')
         .filter(|field| !field.is_empty())
         .nth(index)
+}
+
+fn join_fields(
+    line: &[u8],
+    indices: &[usize],
+    delimiter: Option<u8>,
+    joined: &mut Vec<u8>,
+) -> Option<()> {
+    joined.clear();
+    for (place, &index) in indices.iter().enumerate() {
+        if place > 0 {
+            joined.push(delimiter.unwrap_or(b' '));
+        }
+        joined.extend_from_slice(match delimiter {
+            Some(delimiter) => delimited_field(line, delimiter, index)?,
+            None => blank_field(line, index)?,
+        });
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -147,6 +190,22 @@ mod tests {
         assert_eq!(key_of("a,,c", 4, Some(b',')).as_deref(), None);
         assert_eq!(key_of("a,", 2, Some(b',')).as_deref(), Some(""));
         assert_eq!(key_of("", 1, Some(b',')).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn several_fields_are_joined_in_the_order_named() {
+        let key_of = |line: &str, numbers: &[usize], delimiter| {
+            let selector = KeySelector::fields(numbers, delimiter).expect("from 1");
+            let mut reader = KeyReader::new(selector, Normalization::None);
+            let key = reader.key(line.as_bytes())?;
+            Some(String::from_utf8(key.to_vec()).expect("as given"))
+        };
+        assert_eq!(key_of("a  b c", &[3, 1], None).as_deref(), Some("c a"));
+        assert_eq!(key_of("a,,c", &[2, 3], Some(b',')).as_deref(), Some(",c"));
+        assert_eq!(key_of("a b", &[1, 3], None), None);
+        assert_eq!(key_of("a b", &[2], None).as_deref(), Some("b"));
+        let zero = KeySelector::fields(&[1, 0], None);
+        assert_eq!(zero, Err(KeySelectorError::FieldZero));
     }
 
     #[test]

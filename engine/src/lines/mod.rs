@@ -6,10 +6,12 @@
 
 mod buffer;
 mod json;
+mod json_members;
 mod key;
 mod normalization;
 #[cfg(feature = "patterns")]
 mod pattern;
+mod shape;
 
 pub use buffer::{Line, LineBuffer, LineTooLong, Lines};
 pub use json::{JsonPath, JsonPathError};
@@ -17,3 +19,4 @@ pub use key::{KeyReader, KeySelector, KeySelectorError};
 pub use normalization::{Normalization, UnknownNormalization};
 #[cfg(feature = "patterns")]
 pub use pattern::{KeyPattern, KeyPatternError};
+pub use shape::Shape;

@@ -1,6 +1,8 @@
-// A log in chunks, as fast as the browser hands it over.
+// A log in chunks, as fast as the browser hands it over, unpacked where it is packed.
 
 const CHUNK_BYTES = 4 << 20;
+/** The first bytes of every gzip file. */
+const GZIP_MAGIC = [0x1f, 0x8b] as const;
 
 /** A log that the browser could not read to its end. */
 export class UnreadableLog extends Error {
@@ -10,24 +12,84 @@ export class UnreadableLog extends Error {
   }
 }
 
+/** A log that calls itself gzip and is not, or is cut short. */
+export class BadGzip extends Error {
+  constructor(name: string, cause: unknown) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`${name} begins like a gzip file but could not be unpacked: ${reason}`, { cause });
+  }
+}
+
+export interface Chunk {
+  bytes: Uint8Array;
+  /** How much of the file has been read, packed or not. */
+  readBytes: number;
+}
+
 /** The bytes of a log in order. A chunk may be overwritten once the next is asked for. */
-export async function* chunksOf(log: Blob, name: string): AsyncGenerator<Uint8Array> {
-  const next = reader(log.stream());
+export async function* chunksOf(log: Blob, name: string): AsyncGenerator<Chunk> {
+  const isPacked = await isGzip(log, name);
+  let readBytes = 0;
+  const next = isPacked
+    ? packedReader(log, (bytes) => {
+        readBytes += bytes;
+      })
+    : reader(log.stream());
   for (;;) {
     let chunk: Uint8Array | undefined;
     try {
       chunk = await next();
     } catch (error) {
-      throw new UnreadableLog(name, error);
+      throw isPacked ? new BadGzip(name, error) : new UnreadableLog(name, error);
     }
     if (chunk === undefined) {
       return;
     }
-    yield chunk;
+    if (!isPacked) {
+      readBytes += chunk.length;
+    }
+    yield { bytes: chunk, readBytes };
+  }
+}
+
+/** The first bytes of a log, unpacked. */
+export async function headOf(log: Blob, name: string, most: number): Promise<Uint8Array> {
+  const head = new Uint8Array(most);
+  let length = 0;
+  const start = (await isGzip(log, name)) ? log : log.slice(0, most);
+  for await (const { bytes } of chunksOf(start, name)) {
+    const part = bytes.subarray(0, most - length);
+    head.set(part, length);
+    length += part.length;
+    if (length === most) {
+      break;
+    }
+  }
+  return head.subarray(0, length);
+}
+
+async function isGzip(log: Blob, name: string): Promise<boolean> {
+  try {
+    const start = new Uint8Array(await log.slice(0, GZIP_MAGIC.length).arrayBuffer());
+    return GZIP_MAGIC.every((byte, index) => start[index] === byte);
+  } catch (error) {
+    throw new UnreadableLog(name, error);
   }
 }
 
 type NextChunk = () => Promise<Uint8Array | undefined>;
+
+function packedReader(log: Blob, tellRead: (bytes: number) => void): NextChunk {
+  const counting = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      tellRead(chunk.length);
+      controller.enqueue(chunk);
+    },
+  });
+  const unpacked = log.stream().pipeThrough(counting).pipeThrough(new DecompressionStream('gzip'));
+  const reader = unpacked.getReader();
+  return async () => (await reader.read()).value;
+}
 
 function reader(stream: ReadableStream<Uint8Array<ArrayBuffer>>): NextChunk {
   const filling = fillingReader(stream);

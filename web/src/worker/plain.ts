@@ -2,9 +2,11 @@
 // are freed here; only copies leave the worker.
 
 import {
+  type Curve,
   type FilterEntry,
   type Outcome,
   type ParameterEntry,
+  type Profile,
   type Simulator,
   filters,
 } from '../wasm/dedupstore_wasm.js';
@@ -13,6 +15,8 @@ import type {
   FilterDescription,
   OutcomeRow,
   ParameterDescription,
+  PredictionRow,
+  ProfileData,
   Rate,
   Snapshot,
 } from '../protocol.js';
@@ -20,26 +24,27 @@ import type {
 /** Enough to see a bend, few enough that a stretch of a small log has keys to count. */
 const STRETCHES = 40;
 
-export function registry(): FilterDescription[] {
-  return filters().map((entry) => copied(entry, description));
-}
-
-export function snapshot(simulator: Simulator, totalBytes: number): Snapshot {
-  const outcomes = simulator.outcomes().map((outcome) => copied(outcome, row));
-  return {
-    bytes: simulator.bytes,
-    totalBytes,
-    outcomes,
-    curves: curves(simulator, outcomes.length),
-  };
-}
-
-function copied<T extends { free(): void }, U>(object: T, copy: (object: T) => U): U {
+export function copied<T extends { free(): void }, U>(object: T, copy: (object: T) => U): U {
   try {
     return copy(object);
   } finally {
     object.free();
   }
+}
+
+export function registry(): FilterDescription[] {
+  return filters().map((entry) => copied(entry, description));
+}
+
+export function snapshot(simulator: Simulator, bytes: number, totalBytes: number): Snapshot {
+  const outcomes = simulator.outcomes().map((outcome) => copied(outcome, row));
+  return {
+    bytes,
+    totalBytes,
+    outcomes,
+    curves: curves(simulator, outcomes.length),
+    profile: copied(simulator.profile(), profile),
+  };
 }
 
 function description(entry: FilterEntry): FilterDescription {
@@ -74,13 +79,29 @@ function row(outcome: Outcome): OutcomeRow {
     falseNegatives: outcome.falseNegatives,
     fpr: outcome.fpr ?? null,
     fnr: outcome.fnr ?? null,
+    error: outcome.error ?? null,
     load: outcome.load,
     nsPerObservation: outcome.nsPerObservation ?? null,
+    prediction: prediction(outcome),
+  };
+}
+
+function prediction(outcome: Outcome): PredictionRow | null {
+  const { predictedFpr: fpr, predictedFnr: fnr, predictedBy: by } = outcome;
+  if (fpr === undefined || fnr === undefined || by === undefined) {
+    return null;
+  }
+  return {
+    fpr,
+    fnr,
+    by,
+    trust: outcome.predictedTrust ?? '',
+    loose: outcome.predictedLoose ?? '',
   };
 }
 
 function curves(simulator: Simulator, filterCount: number): Curves {
-  const all: Curves = { position: [], filters: [] };
+  const all: Curves = { position: [], filters: [], bound: [] };
   for (let index = 0; index < filterCount; index += 1) {
     const curve = simulator.curve(index, STRETCHES);
     if (curve === undefined) {
@@ -88,10 +109,41 @@ function curves(simulator: Simulator, filterCount: number): Curves {
     }
     copied(curve, (curve) => {
       all.position = Array.from(curve.position);
-      all.filters.push({ fpr: rates(curve.fpr), fnr: rates(curve.fnr) });
+      all.bound = rates(curve.boundFpr);
+      all.filters.push(filterCurves(curve));
     });
   }
   return all;
+}
+
+function filterCurves(curve: Curve): Curves['filters'][number] {
+  return {
+    measured: {
+      fpr: rates(curve.fpr),
+      fnr: rates(curve.fnr),
+      error: rates(curve.error),
+      load: rates(curve.load),
+    },
+    predicted: {
+      fpr: rates(curve.predictedFpr),
+      fnr: rates(curve.predictedFnr),
+      error: rates(curve.predictedError),
+      load: rates(curve.predictedLoad),
+    },
+  };
+}
+
+function profile(profile: Profile): ProfileData {
+  const { gapCount, topCounts } = profile;
+  return {
+    count: profile.count,
+    distinct: profile.distinct,
+    withoutKey: profile.withoutKey,
+    gaps: Array.from(profile.gapFrom, (from, index) => ({ from, count: gapCount[index] ?? 0 })),
+    gapsSampledOneIn: profile.gapsSampledOneIn,
+    top: profile.topKeys.map((key, index) => ({ key, count: topCounts[index] ?? 0 })),
+    topTooLow: profile.topTooLow,
+  };
 }
 
 function rates(values: Float64Array): Rate[] {

@@ -1,46 +1,61 @@
-// The engine's thread. It runs one order at a time and knows nothing of the page.
+// The engine's thread: runs, and questions about logs and filters. It knows nothing of
+// the page.
 //
 // There is no message to cancel: the page ends this worker and starts another, which
 // stops at once whatever the engine is doing and gives all its memory back.
 
-import initialise, { Simulator } from '../wasm/dedupstore_wasm.js';
-import type { FromWorker, RunOrder, ToWorker } from '../protocol.js';
-import { chunksOf } from './chunks.js';
-import { registry, snapshot } from './plain.js';
-
-/** How much the engine is fed at a time, so that progress shows with slow filters too. */
-const FEED_BYTES = 256 << 10;
-const PROGRESS_MILLISECONDS = 100;
+import initialise, { canMatchPatterns, canNormalize, generate } from '../wasm/dedupstore_wasm.js';
+import type { Answer, FromWorker, Question, ToWorker } from '../protocol.js';
+import { examine } from './key.js';
+import { Pacer } from './pacer.js';
+import { registry } from './plain.js';
+import { run } from './run.js';
 
 const engine = initialise();
+let pacer: Pacer | undefined;
 
-self.onmessage = (event: MessageEvent<ToWorker>) => {
-  engine.then(() => run(event.data.order)).catch(fail);
+self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+  switch (data.kind) {
+    case 'run': {
+      const { order } = data;
+      const pace = new Pacer(order.pace);
+      pacer = pace;
+      engine.then(() => run(order, pace, tell)).catch(fail);
+      break;
+    }
+    case 'pace':
+      pacer?.setPace(data.pace);
+      break;
+    case 'step':
+      pacer?.step(data.lines);
+      break;
+    case 'ask':
+      engine
+        .then(() => answer(data.question))
+        .then((answer) => tell({ kind: 'answer', id: data.id, answer }))
+        .catch((error) => tell({ kind: 'refused', id: data.id, message: explain(error) }));
+      break;
+  }
 };
 
-engine.then(() => tell({ kind: 'ready', filters: registry() })).catch(fail);
-
-async function run(order: RunOrder): Promise<void> {
-  const totalBytes = order.log.size;
-  const simulator = new Simulator(order.seed);
-  for (const filter of order.filters) {
-    simulator.enter(filter, order.memoryBits);
-  }
-  let toldAt = performance.now();
-  for await (const chunk of chunksOf(order.log, order.name)) {
-    for (let start = 0; start < chunk.length; start += FEED_BYTES) {
-      simulator.feed(chunk.subarray(start, start + FEED_BYTES));
-      if (performance.now() - toldAt >= PROGRESS_MILLISECONDS) {
-        tell({ kind: 'progress', snapshot: snapshot(simulator, totalBytes) });
-        toldAt = performance.now();
-      }
+async function answer(question: Question): Promise<Answer> {
+  switch (question.kind) {
+    case 'registry':
+      return {
+        kind: 'registry',
+        filters: registry(),
+        abilities: { patterns: canMatchPatterns(), normalization: canNormalize() },
+      };
+    case 'sample': {
+      const { stream, count, seed, form } = question.sample;
+      const bytes = generate(stream, count, seed, form) as Uint8Array<ArrayBuffer>;
+      return { kind: 'sample', log: new Blob([bytes]) };
+    }
+    case 'examine': {
+      const { log, name, key } = question;
+      return { kind: 'examine', examination: await examine(log, name, key) };
     }
   }
-  simulator.finish();
-  if (simulator.count === 0) {
-    throw new Error(`${order.name} is empty: there is no line to run the filters over.`);
-  }
-  tell({ kind: 'finished', snapshot: snapshot(simulator, totalBytes) });
 }
 
 function fail(error: unknown): void {

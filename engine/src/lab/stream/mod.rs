@@ -215,6 +215,11 @@ impl Stream {
         })
     }
 
+    /// How many keys have come.
+    pub fn place(&self) -> u64 {
+        self.count - self.left
+    }
+
     /// All keys' numbers are below this.
     pub fn universe(&self) -> u64 {
         match &self.source {

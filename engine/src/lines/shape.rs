@@ -1,0 +1,184 @@
+//! What the lines of a log look like, told from the first of them.
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use super::json_members::member_paths;
+
+/// Lines looked at.
+const LINES: usize = 64;
+/// So many in a hundred must agree: logs have stray lines.
+const AGREEMENT_PERCENT: usize = 80;
+/// Delimiters of tables, in the order they are tried.
+const DELIMITERS: [u8; 3] = [b'\t', b',', b';'];
+
+/// The kinds of logs that are told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// Nothing to look at.
+    Empty,
+    /// Bytes that are no text.
+    Binary,
+    /// Text of no kind that is known.
+    Lines,
+    /// A URL a line.
+    Urls,
+    /// A web server's log in the common or the combined form: the address is the first
+    /// field between blanks, the path the seventh.
+    AccessLog,
+    /// The same number of delimiters in every line.
+    Table {
+        /// What separates columns.
+        delimiter: u8,
+        /// The columns' names, or, where the first line has none, nothing.
+        names: Vec<String>,
+        /// How many columns there are.
+        columns: usize,
+    },
+    /// A JSON object a line.
+    JsonLines {
+        /// The ways to the first line's values.
+        paths: Vec<String>,
+    },
+}
+
+impl Shape {
+    /// The shape of a log that begins with these bytes. Cut between lines or within one.
+    pub fn of(head: &[u8]) -> Shape {
+        if memchr(0, head).is_some() {
+            return Shape::Binary;
+        }
+        let lines: Vec<&[u8]> = head
+            .split(|&byte| byte == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .filter(|line| !line.is_empty())
+            .take(LINES + 1)
+            .collect();
+        // The last may be cut short; unless it is all there is, it has no say.
+        let lines = &lines[..lines.len().saturating_sub(1).max(lines.len().min(1))];
+        let Some(&first) = lines.first() else {
+            return Shape::Empty;
+        };
+        let agree = |is: fn(&[u8]) -> bool| {
+            let count = lines.iter().filter(|line| is(line)).count();
+            count * 100 >= lines.len() * AGREEMENT_PERCENT
+        };
+        if agree(is_json_object) {
+            let paths = member_paths(first);
+            return Shape::JsonLines { paths };
+        }
+        if agree(is_access_line) {
+            return Shape::AccessLog;
+        }
+        if agree(is_url) {
+            return Shape::Urls;
+        }
+        DELIMITERS
+            .into_iter()
+            .find_map(|delimiter| table(lines, first, delimiter))
+            .unwrap_or(Shape::Lines)
+    }
+}
+
+fn is_json_object(line: &[u8]) -> bool {
+    line.starts_with(b"{\"") && line.trim_ascii_end().ends_with(b"}")
+}
+
+/// `10.0.0.1 - - [01/Mar/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 …`
+fn is_access_line(line: &[u8]) -> bool {
+    let parts = || {
+        let opened = memmem::find(line, b" [")?;
+        let quoted = opened + memmem::find(&line[opened..], b"] \"")? + 3;
+        let status = quoted + memmem::find(&line[quoted..], b"\" ")? + 2;
+        line.get(status..status + 3)
+    };
+    parts().is_some_and(|status| status.iter().all(u8::is_ascii_digit))
+}
+
+fn is_url(line: &[u8]) -> bool {
+    let scheme = memmem::find(line, b"://").map(|end| &line[..end]);
+    let known = scheme.is_some_and(|scheme| {
+        !scheme.is_empty() && scheme.iter().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    known && !line.iter().any(|byte| b" \t,;".contains(byte))
+}
+
+fn table(lines: &[&[u8]], first: &[u8], delimiter: u8) -> Option<Shape> {
+    let delimiters = |line: &[u8]| memchr_iter(delimiter, line).count();
+    let expected = delimiters(first);
+    let agreeing = lines.iter().filter(|line| delimiters(line) == expected);
+    if expected == 0 || agreeing.count() * 100 < lines.len() * AGREEMENT_PERCENT {
+        return None;
+    }
+    let fields: Vec<String> = first
+        .split(|&byte| byte == delimiter)
+        .map(|field| String::from_utf8_lossy(field).trim_matches('"').to_owned())
+        .collect();
+    let is_name = |field: &String| {
+        field.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !field.contains("://")
+            && field.len() <= 40
+    };
+    Some(Shape::Table {
+        delimiter,
+        columns: fields.len(),
+        names: if fields.iter().all(is_name) && lines.len() > 1 {
+            fields
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_told_apart() {
+        let access = "10.0.0.1 - - [01/Mar/2026:00:00:00 +0000] \"GET / HTTP/1.1\" 200 12\n";
+        assert_eq!(Shape::of(access.as_bytes()), Shape::AccessLog);
+        assert_eq!(Shape::of(access.repeat(3).as_bytes()), Shape::AccessLog);
+        assert_eq!(
+            Shape::of(b"https://a.example/\r\nhttps://b.example/x?y\r\n"),
+            Shape::Urls
+        );
+        assert_eq!(Shape::of(b"one\ntwo words\nthree\n"), Shape::Lines);
+        assert_eq!(Shape::of(b"\n\n"), Shape::Empty);
+        assert_eq!(Shape::of(b"a\0b\n"), Shape::Binary);
+    }
+
+    #[test]
+    fn a_table_has_columns_and_perhaps_names() {
+        let named = Shape::of(b"time,url\n1,https://a.example/\n2,https://b.example/\n");
+        let names = vec!["time".to_owned(), "url".to_owned()];
+        let (delimiter, columns) = (b',', 2);
+        assert_eq!(
+            named,
+            Shape::Table {
+                delimiter,
+                names,
+                columns
+            }
+        );
+        let unnamed = Shape::of(b"1\tx\t5\n2\ty\t6\n");
+        let (delimiter, columns, names) = (b'\t', 3, Vec::new());
+        assert_eq!(
+            unnamed,
+            Shape::Table {
+                delimiter,
+                names,
+                columns
+            }
+        );
+    }
+
+    #[test]
+    fn json_lines_show_the_ways_to_their_values() {
+        let line = "{\"id\":7,\"request\":{\"url\":\"/a\",\"tags\":[1,2]},\"a.b\":null}\n";
+        let Shape::JsonLines { paths } = Shape::of(line.repeat(2).as_bytes()) else {
+            panic!("JSON");
+        };
+        assert_eq!(paths, ["id", "request.url", "request.tags[0]", "[\"a.b\"]"]);
+    }
+}

@@ -1,0 +1,76 @@
+// What leaves the page by the visitor's hand.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stage } from './browser.mjs';
+import { generated, simulate } from './command-line.mjs';
+
+const visit = stage();
+
+test('commands, code, numbers and pictures', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await playground.loadSample('Access log');
+    await playground.run();
+    const [row] = await playground.outcomes();
+    const commands = await page.locator('#take-command').innerText();
+    const create = `dedupstore create seen.dds --filter ${row?.filter} --memory 8KiB --seed 1`;
+    assert.equal(commands, `${create}\ndedupstore filter seen.dds access.log --field 7`);
+    assert.match(await page.locator('#take-code').innerText(), /SeenSet::in_memory\(&filter, 65536, 1\)/);
+
+    const results = (await playground.download('Results as CSV')).toString().split('\n');
+    assert.equal(results[0]?.split(',')[0], '"filter"');
+    assert.ok(results[1]?.startsWith(`"${row?.filter}",65536,50000,`), results[1]);
+    const curves = (await playground.download('Curves as CSV')).toString().trimEnd().split('\n');
+    assert.ok(curves.length > 100, `${curves.length} lines`);
+    const svg = (await playground.download('Save as SVG: New keys dropped')).toString();
+    assert.match(svg, /^<svg .*share of new keys dropped.*<\/svg>\n$/s);
+    const png = await playground.download('Save as PNG: Repeats missed');
+    assert.equal(png.subarray(1, 4).toString(), 'PNG');
+  });
+});
+
+test('a link restores everything but the data', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await page.getByRole('button', { name: 'Remove stable' }).click();
+    await playground.setMemory(3, 'KiB');
+    await playground.setSeed(77);
+    await playground.loadSample('Access log');
+    await page.getByLabel('Which part of a line').selectOption({ label: 'IP address and URL' });
+    await page.locator('#key-preview li', { hasText: /^10\.[\d.]+ \// }).first().waitFor();
+    await playground.run();
+    const before = await playground.outcomes();
+    await page.getByRole('button', { name: 'Copy a link to this setting' }).click();
+    await page.locator('#take-said', { hasText: 'The link' }).waitFor();
+    const link = page.url();
+
+    await page.goto('about:blank');
+    await page.goto(link);
+    await playground.ready();
+    await page.locator('#log-name', { hasText: 'access.log' }).waitFor();
+    await playground.run();
+    const after = await playground.outcomes();
+    assert.deepEqual(after, before);
+    const log = generated('Access log');
+    const settings = { memoryBits: 3 << 13, seed: 77, key: ['--field', '1,7'] };
+    assert.deepEqual(after, after.map(({ filter }) => simulate(log, { filter, ...settings })));
+    assert.ok(!after.some(({ filter }) => filter.startsWith('stable:')));
+  });
+});
+
+test('what the log is like', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    const lines = ['a', 'b', 'a', 'c', 'a', 'a', 'b'].map((line) => `${line}\n`).join('');
+    await playground.choose({ name: 'few.txt', mimeType: 'text/plain', buffer: Buffer.from(lines) });
+    await playground.run();
+    const facts = await page.locator('#profile-facts dd').allTextContents();
+    assert.deepEqual(facts, ['7', '3', '57.1\u00a0%']);
+    const gaps = await page.locator('#gaps tbody tr').allTextContents();
+    // Back by 2, 2, 1 and 5.
+    assert.deepEqual(gaps, ['125.0\u00a0%', '2 to 350.0\u00a0%', '4 to 725.0\u00a0%']);
+    const top = await page.locator('#top-keys tbody tr').first().locator('th, td').allTextContents();
+    assert.deepEqual(top, ['a', '4', '57.1\u00a0%']);
+  });
+});
