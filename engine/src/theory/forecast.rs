@@ -31,7 +31,7 @@ pub fn forecast(
     Some(Forecast {
         comfortable_load,
         observations_left: (left * observations as f64) as u64,
-        seconds_left: (age_seconds > 0).then(|| (left * age_seconds as f64) as u64),
+        seconds_left: (age_seconds > 0).then_some((left * age_seconds as f64) as u64),
     })
 }
 
