@@ -63,14 +63,22 @@ export const COMPARED = /** @type {const} */ ([
 
 /**
  * @param {string | Buffer} log a file's name, or what it holds
- * @param {{ filter: string, memoryBits: number, seed: number, key?: string[] }} run
- * @returns {Outcome}
+ * @param {string[]} filters
+ * @param {{ memoryBits: number, seed: number, key?: string[] }} run
+ * @returns {Outcome[]}
  */
-export function simulate(log, { filter, memoryBits, seed, key = [] }) {
-  const settings = ['--filter', filter, '--memory-bits', `${memoryBits}`, '--seed', `${seed}`];
-  const options = ['simulate', '--json', ...settings, ...key];
+export function simulate(log, filters, { memoryBits, seed, key = [] }) {
+  const settings = ['--memory-bits', `${memoryBits}`, '--seed', `${seed}`];
+  const chosen = filters.flatMap((filter) => ['--filter', filter]);
+  const options = ['simulate', '--json', ...settings, ...key, ...chosen];
   const output = typeof log === 'string' ? run([...options, log]) : run(options, log);
-  const printed = JSON.parse(output.toString());
-  const compared = COMPARED.map((key) => [key, printed[key]]);
-  return { filter: printed.filter, ...Object.fromEntries(compared) };
+  return output
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const printed = JSON.parse(line);
+      const compared = COMPARED.map((key) => [key, printed[key]]);
+      return { filter: printed.filter, ...Object.fromEntries(compared) };
+    });
 }

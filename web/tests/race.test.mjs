@@ -53,7 +53,8 @@ test('a pause holds the run, a step moves it, and it goes on to the same end', a
     const shown = await playground.outcomes();
     const log = generated('Crawl');
     const settings = { memoryBits: INITIAL_MEMORY_BITS, seed: 1 };
-    assert.deepEqual(shown, shown.map(({ filter }) => simulate(log, { filter, ...settings })));
+    const filters = shown.map(({ filter }) => filter);
+    assert.deepEqual(shown, simulate(log, filters, settings));
   });
 });
 
