@@ -71,7 +71,7 @@ fn forgetful() -> Vec<String> {
     }
     for bits in [6, 8, 10, 12, 16] {
         texts.push(format!("recent:bits={bits},insert=0"));
-        texts.push(format!("recent:bits={bits},insert={}", 256 / bits));
+        texts.push(format!("recent:bits={bits},insert=4"));
     }
     for k in [2, 4, 6, 9] {
         texts.push(format!("aging:k={k}"));
