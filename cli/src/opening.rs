@@ -27,7 +27,7 @@ pub struct FilterArguments {
     pub memory: Option<u64>,
 
     /// Which filter, as name:parameter=value,…; `dedupstore filters` lists them
-    /// [default: blocked:k=4, or the store's]
+    /// [default: blocked:k=6,cap=85, or the store's]
     #[arg(short, long, value_name = "SPEC", help_heading = "Filter")]
     pub filter: Option<FilterSpec>,
 

@@ -37,8 +37,13 @@ pub fn candidates(bits_a_key: Option<f64>, preference: Preference) -> Vec<Filter
         }
         Preference::Balanced => {
             for k in widths {
-                texts.push(format!("bloom:k={k}"));
-                texts.extend([50, 70, 85, 100].map(|cap| format!("blocked:k={k},cap={cap}")));
+                texts.extend([50, 70, 85].map(|cap| format!("blocked:k={k},cap={cap}")));
+                // Past the keys it was made for, what never forgets drops nearly all that
+                // is new: not for those who cannot say how many there will be.
+                if bits_a_key.is_some() {
+                    texts.push(format!("bloom:k={k}"));
+                    texts.push(format!("blocked:k={k},cap=100"));
+                }
             }
             texts.extend(forgetful());
         }
@@ -121,7 +126,11 @@ mod tests {
         for bits in [None, Some(0.5), Some(2.0), Some(8.0), Some(64.0)] {
             let widths = widths(bits).len();
             let count = |preference| candidates(bits, preference).len();
-            assert_eq!(count(Preference::Balanced), 5 * widths + forgetful().len());
+            let blooms = if bits.is_some() { 5 } else { 3 };
+            assert_eq!(
+                count(Preference::Balanced),
+                blooms * widths + forgetful().len()
+            );
             assert_eq!(count(Preference::NoRepeats), 2 * widths);
             assert_eq!(count(Preference::NoDrops), 2);
         }

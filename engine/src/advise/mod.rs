@@ -26,7 +26,7 @@ pub use sizing::{Size, least_memory};
 use crate::filter::BuildError;
 
 /// What [`advise`] says to those who tell nothing but a memory; a test holds it to that.
-pub const DEFAULT_FILTER: &str = "blocked:k=4";
+pub const DEFAULT_FILTER: &str = "blocked:k=6,cap=85";
 
 /// The filter for a question. A sample is gone by if it has repeats and keys enough, and
 /// leaves enough of the memory; else what it says of the number of keys is all that counts.

@@ -13,6 +13,7 @@
 //! never been inserted. Neither agrees with their tables.
 
 use super::fading::{self, Fading};
+use super::power::power;
 use super::prediction::{Formula, Prediction, Trust};
 use super::workload::Workload;
 
@@ -33,12 +34,7 @@ pub(super) fn bloom(workload: &Workload, k: f64, cells: f64, partitioned: bool) 
         false => k * libm::log1p(-(1.0 / cells).min(1.0 - 1e-12)),
     };
     let load = |t: f64| -libm::expm1(kept * workload.distinct_within(t));
-    Prediction::of_state(
-        workload,
-        formula,
-        |t| (libm::pow(load(t), k), load(t)),
-        |_| 0.0,
-    )
+    Prediction::of_state(workload, formula, |t| (power(load(t), k), load(t)), |_| 0.0)
 }
 
 pub(super) fn bsbf(workload: &Workload, k: f64, cells: f64) -> Prediction {
@@ -104,7 +100,7 @@ impl Fading for Part {
     }
 
     fn all(&self, one: f64) -> f64 {
-        libm::pow(one.clamp(0.0, 1.0), self.k)
+        power(one.clamp(0.0, 1.0), self.k)
     }
 
     fn load(&self, full: &[f64]) -> f64 {

@@ -10,6 +10,7 @@
 //! chance L + (1 − L)·e^−(b + φk/512)n.
 
 use super::poisson;
+use super::power::power;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions, step_of};
 use super::workload::Workload;
 
@@ -54,7 +55,7 @@ impl Blocked {
 
     /// The share of new keys that are inserted into a line at rest.
     fn inserted_share(&self) -> f64 {
-        1.0 - libm::pow(self.rest(), self.k).min(0.99)
+        1.0 - power(self.rest(), self.k).min(0.99)
     }
 
     /// How many more bits an insertion sets in a line at rest than k random positions would,
@@ -64,7 +65,7 @@ impl Blocked {
         if missed <= 0.0 || fnr <= 0.0 {
             return by_first;
         }
-        let q = libm::pow(1.0 - fnr, 1.0 / self.k);
+        let q = power(1.0 - fnr, 1.0 / self.k);
         let by_repeat = (1.0 - q) / fnr / (1.0 - self.rest()).max(1e-9);
         (firsts * by_first + missed * by_repeat) / (firsts + missed)
     }
@@ -78,7 +79,7 @@ impl Blocked {
         let rest = self.rest();
         let clears = (sets * (1.0 - rest) / rest).min(1.0);
         let left = libm::exp(self.kept() * (sets + clears) * keys);
-        1.0 - libm::pow(rest + (1.0 - rest) * left, self.k)
+        1.0 - power(rest + (1.0 - rest) * left, self.k)
     }
 
     pub fn predict(&self, workload: &Workload) -> Prediction {
@@ -119,7 +120,7 @@ impl Blocked {
         let to_rest = self.keys_to_rest();
         let (mut fpr, mut load) = (0.0, 0.0);
         for &(keys, chance) in &lines {
-            fpr += chance * libm::pow(self.load_of(keys), self.k);
+            fpr += chance * power(self.load_of(keys), self.k);
             load += chance * self.load_of(keys);
         }
         let (mut missed, mut rate) = (0.0, 0.0);

@@ -13,6 +13,7 @@ mod forecast;
 mod gaps;
 pub mod information;
 mod poisson;
+mod power;
 mod prediction;
 mod quotient;
 mod recency;

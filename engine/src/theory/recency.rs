@@ -6,6 +6,7 @@
 //! d(g)/R.
 
 use super::poisson;
+use super::power::power;
 use super::prediction::{Formula, Prediction, Trust};
 use super::workload::Workload;
 
@@ -92,8 +93,7 @@ pub(super) fn aging(
     let generation = libm::ceil(libm::log1p(-fill) / kept).max(1.0);
     let load_of = |keys: f64| -libm::expm1(kept * keys);
     let full = load_of(generation);
-    let drop_in =
-        |active: f64, warm: f64| 1.0 - (1.0 - libm::pow(active, k)) * (1.0 - libm::pow(warm, k));
+    let drop_in = |active: f64, warm: f64| 1.0 - (1.0 - power(active, k)) * (1.0 - power(warm, k));
     let keys: Vec<f64> = (0..generation as u32).map(f64::from).collect();
     let average = |value: &dyn Fn(f64) -> f64| {
         keys.iter().map(|&j| value(j)).sum::<f64>() / keys.len() as f64

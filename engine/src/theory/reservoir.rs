@@ -8,6 +8,7 @@
 //! it was inserted or because they were found so, and did not fade since; or if others
 //! have set what was clear.
 
+use super::power::power;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions, step_of};
 use super::workload::Workload;
 
@@ -79,7 +80,7 @@ impl Reservoir {
         let fills = |age: f64, inserted: f64| {
             let distinct = workload.distinct_within(age).max(1e-9);
             let chance = (inserted / age.max(1e-9)).min(1.0);
-            distinct * (1.0 - libm::pow(1.0 - chance, age / distinct)) / self.span
+            distinct * (1.0 - power(1.0 - chance, age / distinct)) / self.span
         };
         // For each age, from now back: the chance that a bit is lost at that gap.
         let mut lost = vec![0.0; last + 1];
@@ -105,7 +106,7 @@ impl Reservoir {
                 series[low.min(high)] + part * (series[high] - series[low.min(high)])
             };
             let gone = lost[last - low] + part * (lost[last - high] - lost[last - low]);
-            let kept = libm::pow(1.0 - gone, self.k);
+            let kept = power(1.0 - gone, self.k);
             let inserted_then = self.chance(then);
             let (found, was) = (at(&history.found), at(&history.load));
             let set = inserted_then + (1.0 - inserted_then) * found;
@@ -113,11 +114,11 @@ impl Reservoir {
             let moved =
                 hazard - at(&history.hazard) + (inserted - at(&history.inserted)) / self.span;
             let filled = (load - was * libm::exp(-moved)).clamp(0.0, 1.0);
-            let all = set * kept + (1.0 - set) * filled * libm::pow(1.0 - gone, self.k - 1.0);
+            let all = set * kept + (1.0 - set) * filled * power(1.0 - gone, self.k - 1.0);
             missed += atom.rate * (1.0 - all);
             rate += atom.rate;
         }
-        let fpr = libm::pow(load, self.k);
+        let fpr = power(load, self.k);
         let rate = rate.min(1.0);
         history
             .found

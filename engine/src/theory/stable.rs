@@ -16,6 +16,7 @@
 //! over gaps is Eq. 15.
 
 use super::gaps::GapHistogram;
+use super::power::power;
 use super::prediction::{Formula, Prediction, Trust};
 use super::workload::Workload;
 use crate::filter::FilterSpec;
@@ -39,18 +40,18 @@ pub(super) struct Stable {
 pub fn stable_point(k: u32, p: u64, max: u32, cells: u64) -> f64 {
     let room = 1.0 / f64::from(k) - 1.0 / cells as f64;
     let one = 1.0 / (1.0 + 1.0 / (p as f64 * room));
-    libm::pow(one, f64::from(max))
+    power(one, f64::from(max))
 }
 
 /// Eq. 8: the most that the FPR can be, at any time and on any stream.
 pub fn fpr_bound(k: u32, p: u64, max: u32, cells: u64) -> f64 {
-    libm::pow(1.0 - stable_point(k, p, max, cells), f64::from(k))
+    power(1.0 - stable_point(k, p, max, cells), f64::from(k))
 }
 
 /// Eq. 17: the least P whose bound is no greater than a wanted one.
 pub fn lowered_for(max_fpr: f64, k: u32, max: u32, cells: u64) -> f64 {
-    let zeros = 1.0 - libm::pow(max_fpr, 1.0 / f64::from(k));
-    let one = libm::pow(zeros, 1.0 / f64::from(max));
+    let zeros = 1.0 - power(max_fpr, 1.0 / f64::from(k));
+    let one = power(zeros, 1.0 / f64::from(max));
     1.0 / ((1.0 / one - 1.0) * (1.0 / f64::from(k) - 1.0 / cells as f64))
 }
 
@@ -103,10 +104,10 @@ impl Stable {
         Prediction::of_state(
             workload,
             formula,
-            |t| (libm::pow(load(t), self.k), load(t)),
+            |t| (power(load(t), self.k), load(t)),
             |gap| {
                 let (_, empty) = ages.until(gap);
-                1.0 - libm::pow((1.0 - empty).clamp(0.0, 1.0), self.k)
+                1.0 - power((1.0 - empty).clamp(0.0, 1.0), self.k)
             },
         )
     }
