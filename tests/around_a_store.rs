@@ -81,7 +81,7 @@ fn a_verdict_is_explained() {
         (&object["schema"], &object["verdict"]),
         (&1.into(), &"new".into())
     );
-    assert_eq!(object["places"].as_array().map(Vec::len), Some(4));
+    assert_eq!(object["places"].as_array().map(Vec::len), Some(6));
     let observations = place.prints("inspect a.dds --json", "");
     assert!(
         observations.contains("\"observations\":1,"),

@@ -16,7 +16,7 @@ const FILTER: &str = "rlbsbf:k=2";
 const MEMORY_BITS: u64 = 3_000_001;
 
 fn observation(number: u64) -> Observation {
-    let key = number * number % 500_021;
+    let key = number * number % 5_000_011;
     KeyHasher::new(SEED).fingerprint(&key.to_le_bytes()).into()
 }
 
@@ -58,6 +58,8 @@ fn beside_a_writer(path: &Path, times: usize, mut look: impl FnMut(usize, u64)) 
                     .expect("observed");
                 next += 200;
                 durable.store(store.durable_sequence(), Ordering::Release);
+                // Not so many that the same takes long to do again.
+                std::thread::sleep(Duration::from_micros(100));
             }
             store.close().expect("closed");
         });

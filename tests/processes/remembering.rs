@@ -34,7 +34,7 @@ fn a_store_is_made_where_there_is_none_and_remembers() {
     for part in [
         "made",
         name,
-        "blocked:k=4",
+        "blocked:k=6,cap=85",
         "1 MiB of memory",
         "never grows",
     ] {

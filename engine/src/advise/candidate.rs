@@ -58,7 +58,7 @@ fn widths(bits_a_key: Option<f64>) -> Vec<u64> {
     };
     let best = (bits * core::f64::consts::LN_2).clamp(1.0, 20.0);
     let mut widths: Vec<u64> = [0.7, 1.0, 1.5, 2.1]
-        .map(|share| libm::round(best * share).max(1.0) as u64)
+        .map(|share| libm::round(best * share).clamp(1.0, 32.0) as u64)
         .to_vec();
     widths.dedup();
     widths
