@@ -1,7 +1,7 @@
 //! Which filter, with which parameters, for a stream and a memory.
 //!
 //! No filter is the best everywhere. From what is known of the stream ([`Question`]) a few
-//! dozen [candidates](candidates) are made and each is given its expected error rates: by
+//! dozen [candidates] are made and each is given its expected error rates: by
 //! [`theory`](crate::theory) on the streams it could be, or, where there is a [`Sample`],
 //! by running it over that in as much less memory as there are fewer keys. [`advise`] takes
 //! the one that costs least, and says what the others would have cost and how sure it is.
