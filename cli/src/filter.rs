@@ -65,8 +65,8 @@ pub struct Arguments {
     #[arg(long)]
     line_buffered: bool,
 
-    /// How many threads unpack, find, normalize and hash keys. Worth it for packed inputs,
-    /// --normalize, --key-regex and --json-key; the output is the same
+    /// How many threads unpack, find, normalize and hash keys; the output is the same. Try it
+    /// with --normalize, --key-regex and --json-key: on plain lines it gains nothing
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = quantity::threads)]
     threads: usize,
 

@@ -188,8 +188,9 @@ impl Filter for Blocked {
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
         match self.k {
-            // The default: no loop.
+            // The usual ones: no loop.
             4 => self.observe_with(4, region, registers, generator, fingerprint),
+            6 => self.observe_with(6, region, registers, generator, fingerprint),
             k => self.observe_with(k, region, registers, generator, fingerprint),
         }
     }
