@@ -16,7 +16,7 @@ const AS_GOOD_UNKNOWN: f64 = 1.5;
 /// far back they lie is assumed: the first one's rates hold whatever that is.
 const FIRM: f64 = 1.5;
 const NEXT_TO_NONE: f64 = 1e-3;
-/// A cost of which none will ever see an error.
+/// A rate or a cost of which few will ever see an error.
 const NEGLIGIBLE: f64 = 1e-8;
 
 /// What is expected of a candidate.
@@ -46,9 +46,11 @@ impl Estimate {
         self.fpr <= other.fpr && self.fnr <= other.fnr
     }
 
-    /// Better on one rate and no worse on the other.
+    /// Better on one rate, by as much as can matter, and no worse on the other.
     fn is_better_on_both_than(&self, other: &Estimate) -> bool {
-        self.is_no_worse_than(other) && (self.fpr, self.fnr) != (other.fpr, other.fnr)
+        let matters = |mine: f64, others: f64| mine + NEGLIGIBLE < others;
+        self.is_no_worse_than(other)
+            && (matters(self.fpr, other.fpr) || matters(self.fnr, other.fnr))
     }
 
     /// Cheaper on one of the streams assumed and no dearer on the others.

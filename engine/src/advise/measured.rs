@@ -15,7 +15,7 @@ use super::candidate::{self, neighbours};
 use super::question::{Preference, Question};
 use super::trial::{Heat, Tried};
 use crate::filter::FilterSpec;
-use crate::theory::{Workload, predict};
+use crate::theory::predict;
 
 /// How many of the first round are run over the whole sample.
 const FINALISTS: usize = 12;
@@ -25,6 +25,8 @@ const LEADERS: usize = 4;
 const CLIMBS: usize = 4;
 /// So many errors tell two candidates apart that differ by a tenth.
 const ENOUGH_ERRORS: u64 = 1000;
+/// So many more may be chance where the best makes hardly any.
+const FEW: u64 = 20;
 /// What costs more than this times the best on the first lap is run on no other.
 const MAY_BE_BEST: f64 = 1.5;
 /// At most so many laps, and so many observations on all of them.
@@ -63,8 +65,9 @@ pub(super) fn race(question: &Question<'_>, full: &Heat) -> Found {
     let not_beaten = |it: &Tried| !round.bloom_beats(it);
     let worth_it: Vec<Tried> = papers.into_iter().filter(not_beaten).collect();
     round.tried.extend(worth_it);
-    let mut finalists: Vec<FilterSpec> = round.sorted().into_iter().map(|it| it.filter).collect();
-    finalists.truncate(FINALISTS);
+    round.ask_theory();
+    let finalists = round.sorted().into_iter().take(FINALISTS);
+    let mut finalists: Vec<FilterSpec> = finalists.map(|it| it.filter).collect();
     finalists.extend(round.best_of_each_filter());
     let mut last = Round::new(question, full);
     last.run(&finalists);
@@ -77,14 +80,13 @@ pub(super) fn race(question: &Question<'_>, full: &Heat) -> Found {
         }
     }
     last.more_laps();
-    let workload = last.are_few().then(|| full.workload());
-    let of_papers = of_papers.and_then(|filter| full.run(&filter));
-    let papers = of_papers.map(|it| last.estimate(&it, workload.as_ref()));
-    let tried = last.tried.iter();
-    let all = tried.filter(|it| !candidate::is_from_papers(&it.filter) || !last.bloom_beats(it));
+    last.ask_theory();
+    let papers = of_papers.and_then(|filter| full.run(&filter));
+    let ours = last.tried.iter();
+    let ours = ours.filter(|it| !candidate::is_from_papers(&it.filter) || !last.bloom_beats(it));
     Found {
-        all: all.map(|it| last.estimate(it, workload.as_ref())).collect(),
-        papers,
+        all: ours.map(|it| last.estimate(it)).collect(),
+        papers: papers.map(|it| last.estimate(&it)),
     }
 }
 
@@ -115,13 +117,35 @@ impl<'a> Round<'a> {
         self.tried.len() - before
     }
 
+    /// FPR and FNR, as measured and as theory says, if it was asked.
     fn rates(&self, tried: &Tried) -> (f64, f64) {
         let (dropped, missed) = tried.errors();
-        let share = |part: u64, whole: u64| part as f64 / (whole * tried.laps).max(1) as f64;
+        let rate = |errors: u64, of: u64, said: Option<f64>| {
+            settled(errors, (of * tried.laps).max(1), said)
+        };
+        let said = tried.predicted;
         (
-            share(dropped, self.heat.distinct),
-            share(missed, self.heat.repeats()),
+            rate(dropped, self.heat.distinct, said.map(|it| it.0)),
+            rate(missed, self.heat.repeats(), said.map(|it| it.1)),
         )
+    }
+
+    /// Asks theory of those that err about as rarely as the best, if that is too rarely to be
+    /// told from the next.
+    fn ask_theory(&mut self) {
+        let errors = |it: &Tried| (it.errors().0 + it.errors().1) / it.laps;
+        let least = self.tried.iter().map(errors).min().unwrap_or(0);
+        if least >= ENOUGH_ERRORS {
+            return;
+        }
+        let workload = self.heat.workload();
+        for it in &mut self.tried {
+            let few = errors(it) <= 2 * least + FEW;
+            if few && it.predicted.is_none() {
+                let said = predict(&it.filter, self.heat.memory_bits, &workload);
+                it.predicted = said.map(|said| (said.fpr, said.fnr));
+            }
+        }
     }
 
     fn first_share(&self) -> f64 {
@@ -170,13 +194,6 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Whether the best makes too few errors to be told from the next.
-    fn are_few(&self) -> bool {
-        let sorted = self.sorted();
-        let best = sorted.first().map(Tried::errors);
-        best.is_some_and(|(dropped, missed)| dropped + missed < ENOUGH_ERRORS)
-    }
-
     /// Goes over the sample again with those that may be the best.
     fn more_laps(&mut self) {
         let sorted = self.sorted();
@@ -214,16 +231,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn estimate(&self, tried: &Tried, workload: Option<&Workload>) -> Estimate {
-        let predicted =
-            workload.and_then(|workload| predict(&tried.filter, self.heat.memory_bits, workload));
-        let (dropped, missed) = tried.errors();
-        let rate = |errors: u64, of: u64, said: Option<f64>| {
-            settled(errors, (of * tried.laps).max(1), said)
-        };
-        let said = predicted.as_ref();
-        let fpr = rate(dropped, self.heat.distinct, said.map(|it| it.fpr));
-        let fnr = rate(missed, self.heat.repeats(), said.map(|it| it.fnr));
+    fn estimate(&self, tried: &Tried) -> Estimate {
+        let (fpr, fnr) = self.rates(tried);
         let cost = self.question.cost(fpr, fnr, self.first_share());
         let all = (self.heat.count() * tried.laps) as f64;
         let parts = tried.dropped.iter().zip(&tried.missed);

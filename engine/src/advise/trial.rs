@@ -44,6 +44,8 @@ pub(super) struct Tried {
     pub missed: [u64; GROUPS],
     /// How often the sample was gone over.
     pub laps: u64,
+    /// FPR and FNR by theory, if it was asked.
+    pub predicted: Option<(f64, f64)>,
 }
 
 impl Tried {
@@ -143,7 +145,7 @@ impl Heat {
         for it in &self.observations {
             gaps.record(it.fingerprint.0);
         }
-        Workload::with_gaps(self.count(), self.distinct, gaps.histogram())
+        Workload::with_gaps(self.count(), self.distinct, gaps.histogram()).coarse()
     }
 
     /// Nothing, if there is no such filter in this memory.
@@ -154,6 +156,7 @@ impl Heat {
             dropped: [0; GROUPS],
             missed: [0; GROUPS],
             laps: 1,
+            predicted: None,
         };
         let mut verdicts = [Verdict::New; BATCH];
         let mut place = 0;
