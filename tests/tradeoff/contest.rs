@@ -29,6 +29,8 @@ const SAMPLE_SEED: u64 = 1_000_000;
 /// Tracks that are one stream under different hashes. Most of chance is in the hashes, and a
 /// stream takes longer to make than to run over.
 const HASHES: u64 = 8;
+/// Where the best has made no error on so many tracks, it makes none.
+const TRACKS_WITHOUT_ERROR: u64 = 16;
 
 impl Effort {
     /// Runs the filters, and what the adviser picks, over a stream in each memory: all on a
@@ -69,7 +71,10 @@ impl Effort {
             (memory_bits, cell)
         });
         for more in 1..self.most_tracks {
-            let short = |(_, cell): &&mut (u64, Cell)| cell.least_errors() < self.enough_errors;
+            let short = |(_, cell): &&mut (u64, Cell)| match cell.least_errors() {
+                0 => more < TRACKS_WITHOUT_ERROR,
+                least => least < self.enough_errors,
+            };
             let mut short = cells.iter_mut().filter(short).peekable();
             if short.peek().is_none() {
                 break;

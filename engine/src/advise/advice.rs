@@ -60,6 +60,15 @@ impl Estimate {
     }
 }
 
+/// What is known of candidates.
+pub(super) struct Found {
+    /// Estimates of all that may be chosen: of the papers' filters, those that no Bloom
+    /// filter is better than on both rates.
+    pub all: Vec<Estimate>,
+    /// The best of the papers' filters, chosen or not.
+    pub papers: Option<Estimate>,
+}
+
 /// How far a choice is to be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sureness {

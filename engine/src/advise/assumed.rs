@@ -6,9 +6,8 @@
 //! So a cost of twice the best one counts as much where all err often as where few do, and
 //! a filter that fails on one kind of stream is not saved by the others.
 
-use super::advice::{Estimate, Sureness};
+use super::advice::{Estimate, Found, Sureness};
 use super::candidate;
-use super::measured::Found;
 use super::question::{Preference, Question};
 use crate::filter::FilterSpec;
 use crate::theory::{GapHistogram, Workload, predict};

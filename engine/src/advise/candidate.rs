@@ -213,6 +213,25 @@ mod tests {
         assert!(papers_candidates().iter().all(is_from_papers));
     }
 
+    #[test]
+    fn neighbours_differ_in_one_parameter() {
+        let of = |text: &str| -> Vec<String> {
+            let filter = text.parse().expect("a filter");
+            let all = neighbours(&filter, Preference::Balanced);
+            all.iter().map(FilterSpec::to_string).collect()
+        };
+        assert_eq!(
+            of("blocked:k=16,cap=100"),
+            [
+                "blocked:k=14,cap=100",
+                "blocked:k=18,cap=100",
+                "blocked:k=16,cap=88"
+            ]
+        );
+        assert_eq!(of("buffer:policy=lru"), ["buffer:policy=clock"]);
+        assert_eq!(of("slot:values=1"), ["slot:values=2"]);
+    }
+
     /// A preference is a promise, not a weight.
     #[test]
     fn preferences_keep_to_filters_that_cannot_make_the_error() {

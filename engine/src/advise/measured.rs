@@ -10,7 +10,7 @@
 //! further than to the edge of what the measurement leaves open. So it ranks those of whom
 //! no error was met, and hardly moves a rate that is known.
 
-use super::advice::{Estimate, Sureness};
+use super::advice::{Estimate, Found, Sureness};
 use super::candidate::{self, neighbours};
 use super::question::{Preference, Question};
 use super::trial::{Heat, Tried};
@@ -34,14 +34,6 @@ const MOST_LAPS: u64 = 16;
 const MOST_OBSERVATIONS: u64 = 1 << 22;
 /// How many errors a formula's word is worth: it is taken to be good to a seventh.
 const FORMULA_ERRORS: f64 = 50.0;
-
-/// What came of a sample: estimates of all that was run over the whole of it, ours and those
-/// of the papers that no Bloom filter is better than on both rates.
-pub(super) struct Found {
-    pub all: Vec<Estimate>,
-    /// The papers' best, whether or not a Bloom filter is better.
-    pub papers: Option<Estimate>,
-}
 
 /// Runs candidates over a sample.
 pub(super) fn race(question: &Question<'_>, full: &Heat) -> Found {
@@ -200,26 +192,21 @@ impl<'a> Round<'a> {
         let Some(best) = sorted.first() else {
             return;
         };
-        let (excess, least) = self.rank(best);
+        let (question, count) = (self.question, self.heat.count().max(1));
         let errors = best.errors().0 + best.errors().1;
         let wanted = ENOUGH_ERRORS / errors.max(1);
-        let room = MOST_OBSERVATIONS / self.heat.count().max(1);
-        let laps = wanted.min(room).min(MOST_LAPS);
-        // Counts this near may turn around.
+        let laps = wanted.min(MOST_OBSERVATIONS / count).min(MOST_LAPS);
+        let (excess, least) = self.rank(best);
+        // So many errors more may be chance.
         let slack = 3.0 * libm::sqrt(errors as f64 + 1.0) + 3.0;
-        let limit = MAY_BE_BEST * least + slack * least / errors.max(1) as f64;
-        let limit = match errors {
-            0 => {
-                slack * self.question.cost_fp.max(self.question.cost_fn) / self.heat.count() as f64
-            }
-            _ => limit,
+        let dearest = question.cost_fp.max(question.cost_fn);
+        let limit = MAY_BE_BEST * least + slack * dearest / count as f64;
+        let contends = |it: &Tried| {
+            let rank = self.rank(it);
+            rank.0 <= MAY_BE_BEST * excess && rank.1 <= limit
         };
-        let contending: Vec<usize> = (0..self.tried.len())
-            .filter(|&place| {
-                let rank = self.rank(&self.tried[place]);
-                rank.0 <= MAY_BE_BEST * excess && rank.1 <= limit
-            })
-            .collect();
+        let places = 0..self.tried.len();
+        let contending: Vec<usize> = places.filter(|&it| contends(&self.tried[it])).collect();
         for lap in 1..laps {
             let heat = self.heat.hashed_anew(lap);
             for &place in &contending {
