@@ -6,7 +6,10 @@ use super::cell::{Cell, Run, Tally};
 use super::contest::Effort;
 
 /// docs/TRADEOFFS.md: the cells that count, and those of streams that nothing was chosen by.
-pub fn document(effort: &Effort, cells: &[Cell], held_out: &[Cell]) -> String {
+pub fn document(
+    (effort, cells): (&Effort, &[Cell]),
+    (other_effort, held_out): (&Effort, &[Cell]),
+) -> String {
     let count = effort.count;
     let mut text = format!(
         "# Which filter where\n\n\
@@ -31,8 +34,11 @@ pub fn document(effort: &Effort, cells: &[Cell], held_out: &[Cell]) -> String {
              keeps every key where one that keeps the last few would do: that is where it misses.\n\
              \n## What is picked\n\n";
     text += &picks(cells);
-    text += "\n## What is picked on other streams\n\nOther kinds, other parameters and other seeds: \
-             nothing in the adviser was chosen by these.\n\n";
+    text += &format!(
+        "\n## What is picked on other streams\n\nOther parameters and other seeds, {} keys, at most {} \
+         times: nothing in the adviser was chosen by these.\n\n",
+        other_effort.count, other_effort.most_tracks,
+    );
     text += &picks(held_out);
     text += "\n## Every filter at its best parameters\n\nFor each filter, of all parameters that were \
              run, those with the fewest errors. `*` is on the front.\n";
