@@ -40,6 +40,11 @@ fn tests(options: &[&str]) -> Outcome<Command> {
     Ok(npm)
 }
 
+/// Sees to it that there is a browser.
+pub fn ensure() -> Outcome {
+    find_or_install().map(|_| ())
+}
+
 fn find_or_install() -> Outcome<PathBuf> {
     if let Some(found) = find() {
         return Ok(found);

@@ -47,6 +47,20 @@ pub fn run(what: &str, mut command: Command) -> Outcome {
     Ok(())
 }
 
+/// Runs two rows of steps at once; both go on to their end.
+pub fn side_by_side(
+    here: impl FnOnce() -> Outcome,
+    beside: impl FnOnce() -> Outcome + Send,
+) -> Outcome {
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(|| beside().map_err(|error| error.to_string()));
+        let here = here();
+        let beside = beside.join().map_err(|_| "a step panicked")?;
+        here?;
+        Ok(beside?)
+    })
+}
+
 /// Whether a program can be started.
 pub fn exists(program: &str) -> bool {
     let mut probe = Command::new(program_file(program));
