@@ -7,7 +7,7 @@ use dedupstore::store::{
     Beginning, CreateOptions, Directory, InMemory, OpenOptions, Parameters, Store, StoreError,
     StoreFile, check_names, inspect, inspect_on, verify,
 };
-use dedupstore::{CreateError, SeenSet, registry, state_digest};
+use dedupstore::{CreateError, Memory, SeenSet, registry, state_digest};
 use tempfile::TempDir;
 
 const SEED: u64 = 5;
@@ -39,7 +39,7 @@ fn zeros(options: &CreateOptions) -> [Vec<u8>; 5] {
 }
 
 /// As somebody without a disk puts the files together.
-fn assembled(beginning: &Beginning<'_>) -> [Vec<u8>; 5] {
+fn assembled(beginning: &Beginning<Memory>) -> [Vec<u8>; 5] {
     let layout = beginning.layout();
     let mut files = StoreFile::ALL.map(|file| vec![0; layout.file_bytes(file) as usize]);
     for part in beginning.parts().expect("encoded") {
@@ -81,8 +81,7 @@ fn a_primed_store_holds_what_one_on_a_disk_has_observed() {
     let place = TempDir::new().expect("a place");
     for filter in registry() {
         let options = options(filter.name, 8 * 30_000);
-        let set = fed(&options);
-        let primed = options.primed(&set, ID, NOW).expect("primed");
+        let primed = options.primed(fed(&options), ID, NOW).expect("primed");
         let files = assembled(&primed);
 
         let path = place.path().join(format!("{}.dds", filter.name));
@@ -107,7 +106,7 @@ fn a_primed_store_holds_what_one_on_a_disk_has_observed() {
             ..parameters
         };
         assert_eq!(store.parameters(), &expected);
-        let mut set = set;
+        let mut set = fed(&options);
         for key in keys().chain([*b"onwards!"]) {
             assert_eq!(store.observe(&key).expect("observed"), set.observe(&key));
         }
@@ -136,17 +135,19 @@ fn a_store_says_the_same_of_itself_in_memory_and_on_a_disk() {
     let in_memory = inspect_on(&InMemory::holding(read(&path), now)).expect("read");
     assert_eq!(in_memory, on_disk);
     assert_eq!(in_memory.log_sequence, in_memory.checkpointed_sequence + 1);
-    let plain = |inspection: &dedupstore::store::Inspection| {
-        inspection.report("links.dds", str::to_owned)
-    };
+    let plain =
+        |inspection: &dedupstore::store::Inspection| inspection.report("links.dds", str::to_owned);
     assert_eq!(plain(&in_memory), plain(&on_disk));
 }
 
 #[test]
 fn a_set_of_another_kind_is_refused() {
-    let set = fed(&options("bloom:k=4", 8 * 20_000));
-    for other in [options("bloom:k=4", 8 * 30_000), options("stable", 8 * 20_000)] {
-        let refused = other.primed(&set, ID, NOW).map(|_| ());
+    for other in [
+        options("bloom:k=4", 8 * 30_000),
+        options("stable", 8 * 20_000),
+    ] {
+        let set = fed(&options("bloom:k=4", 8 * 20_000));
+        let refused = other.primed(set, ID, NOW).map(|_| ());
         assert!(
             matches!(
                 refused,
@@ -161,8 +162,7 @@ fn a_set_of_another_kind_is_refused() {
 fn damage_in_memory_is_told_as_on_a_disk() {
     let place = TempDir::new().expect("a place");
     let options = options("bloom:k=4", 8 * 20_000);
-    let set = fed(&options);
-    let whole = assembled(&options.primed(&set, ID, NOW).expect("primed"));
+    let whole = assembled(&options.primed(fed(&options), ID, NOW).expect("primed"));
     let changes: [fn(&mut [Vec<u8>; 5]); 4] = [
         |files| files[0][100] ^= 1,
         |files| files[0].truncate(9000),

@@ -11,6 +11,7 @@ mod registry;
 mod sample;
 mod shape;
 mod simulator;
+mod stores;
 
 pub use curve::Curve;
 pub use key::{KeyChoice, Merging, PreviewRow, can_match_patterns, can_normalize};
@@ -20,6 +21,7 @@ pub use registry::{FilterEntry, ParameterEntry, filters};
 pub use sample::generate;
 pub use shape::{KeyOffer, LogShape, shape_of};
 pub use simulator::Simulator;
+pub use stores::{StoreLook, StorePart, StorePrimer};
 
 use dedupstore::lab::golden_states;
 use wasm_bindgen::prelude::*;

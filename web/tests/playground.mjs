@@ -53,6 +53,7 @@ export class Playground {
    * @param {string} path
    */
   async drop(path) {
+    await this.page.locator('#drop').scrollIntoViewIfNeeded();
     const box = await this.page.locator('#drop').boundingBox();
     if (box === null) {
       throw new Error('there is nowhere to drop a file');

@@ -1,6 +1,7 @@
 //! What the files of a store hold when it begins.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use super::checksum::StoreId;
 use super::error::StoreError;
@@ -16,11 +17,11 @@ const PART_BYTES: usize = 32 * BLOCK_BYTES as usize;
 
 /// A store's first image, an empty log and a mark that says that all of it is durable. All
 /// else in its files is zeros.
-pub struct Beginning<'a> {
+pub struct Beginning<R> {
     superblock: Superblock,
     table: Vec<u8>,
     /// Nothing if it is all zeros.
-    region: Option<&'a [u8]>,
+    region: Option<R>,
 }
 
 /// Bytes of a file.
@@ -34,10 +35,10 @@ pub struct Part<'a> {
     pub bytes: Cow<'a, [u8]>,
 }
 
-impl<'a> Beginning<'a> {
+impl<R: Deref<Target = [u8]>> Beginning<R> {
     /// Of a store that a superblock describes, which gets this identity, and the first
     /// generation and log. Its registers belong to the region; without one, to zeros.
-    pub(super) fn new(store_id: StoreId, described: Superblock, region: Option<&'a [u8]>) -> Self {
+    pub(super) fn new(store_id: StoreId, described: Superblock, region: Option<R>) -> Self {
         let (_, chain) = encode_log_header(&store_id, 0, 0);
         let mut superblock = Superblock {
             store_id,
@@ -50,7 +51,7 @@ impl<'a> Beginning<'a> {
             },
             ..described
         };
-        let table = table_of(&store_id, 0, &superblock.layout, region);
+        let table = table_of(&store_id, 0, &superblock.layout, region.as_deref());
         superblock.table_checksum = table_checksum(&superblock, &table);
         Beginning {
             superblock,
@@ -131,7 +132,8 @@ impl<'a> Beginning<'a> {
     /// The region and the table.
     fn body(&self) -> impl Iterator<Item = Part<'_>> {
         let (file, layout) = (self.superblock.file(), self.superblock.layout);
-        let pieces = self.region.unwrap_or_default().chunks(PART_BYTES);
+        let region = self.region.as_deref().unwrap_or_default();
+        let pieces = region.chunks(PART_BYTES);
         let starts = (layout.block_offset(0)..).step_by(PART_BYTES);
         let region = starts.zip(pieces).map(move |(offset, bytes)| Part {
             file,

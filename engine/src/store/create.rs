@@ -7,6 +7,7 @@ use super::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use super::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
 use crate::audit::AuditedFilter;
 use crate::filter::{FilterSpec, Registers};
+use crate::region::Memory;
 use crate::seen_set::{CreateError, SeenSet, build_for_keys};
 
 /// What a new store is to be.
@@ -81,7 +82,7 @@ impl CreateOptions {
         store_id: StoreId,
         seed: u64,
         unix_seconds: u64,
-    ) -> Result<Beginning<'static>, StoreError> {
+    ) -> Result<Beginning<&'static [u8]>, StoreError> {
         let described = self.describe(Registers::new(seed), seed, unix_seconds)?;
         Ok(Beginning::new(store_id, described, None))
     }
@@ -89,12 +90,12 @@ impl CreateOptions {
     /// What the files hold of a store that has observed what a set has: one
     /// [made](CreateOptions::in_memory) from these options. It needs no disk, no clock and
     /// no randomness: the identity, and the time in seconds since 1970, are the caller's.
-    pub fn primed<'a>(
+    pub fn primed(
         &self,
-        set: &'a SeenSet,
+        set: SeenSet,
         store_id: StoreId,
         unix_seconds: u64,
-    ) -> Result<Beginning<'a>, StoreError> {
+    ) -> Result<Beginning<Memory>, StoreError> {
         let seed = set.hasher().seed();
         let described = self.describe(set.registers().clone(), seed, unix_seconds)?;
         let expected = described.layout.region_bytes as usize;
@@ -105,7 +106,7 @@ impl CreateOptions {
                 found: set.region().len(),
             }));
         }
-        Ok(Beginning::new(store_id, described, Some(set.region())))
+        Ok(Beginning::new(store_id, described, Some(set.into_region())))
     }
 
     /// A superblock of such a store but for what its beginning settles.

@@ -76,7 +76,7 @@ pub use in_memory::InMemory;
 pub use inspect::{Inspection, inspect_on};
 pub use layout::Layout;
 pub use medium::{Medium, StoreFile};
-pub use names::check_names;
+pub use names::{LOCK, check_names};
 pub use replay::TornTail;
 pub use superblock::Parameters;
 

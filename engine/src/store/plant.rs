@@ -20,7 +20,7 @@ pub fn plant(
         unix_seconds: medium.unix_seconds(),
         ..snapshot.superblock.clone()
     };
-    let written = Beginning::new(store_id, described, Some(&snapshot.region)).write(medium)?;
+    let written = Beginning::new(store_id, described, Some(&*snapshot.region)).write(medium)?;
     // One region in memory at a time: they can be large.
     drop(snapshot);
     let copy = Snapshot::load(medium, written)?;

@@ -6,6 +6,7 @@
 
 import initialise, { canMatchPatterns, canNormalize, generate } from '../wasm/dedupstore_wasm.js';
 import type { Answer, FromWorker, Question, ToWorker } from '../protocol.js';
+import { explain } from './explain.js';
 import { examine } from './key.js';
 import { Pacer } from './pacer.js';
 import { registry } from './plain.js';
@@ -60,17 +61,6 @@ async function answer(question: Question): Promise<Answer> {
 
 function fail(error: unknown): void {
   tell({ kind: 'failed', message: explain(error) });
-}
-
-/** The engine's refusals are sentences already; a trap is only a name. */
-function explain(error: unknown): string {
-  if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
-    return (
-      `The engine stopped (${error.message}). It has probably run out of memory: ` +
-      'try a smaller memory, fewer filters or a shorter log.'
-    );
-  }
-  return error instanceof Error ? error.message : String(error);
 }
 
 function tell(message: FromWorker): void {
