@@ -4,6 +4,7 @@ import { type ChartData, RateChart } from './chart.js';
 import { saveCanvas, saveText } from './download.js';
 import { find, make, specText } from './element.js';
 import { formatCount, formatShare } from './number-format.js';
+import { partName } from './part-input.js';
 import type { Measure, Snapshot } from './protocol.js';
 import { chartSvg } from './svg-chart.js';
 
@@ -84,7 +85,7 @@ export class CurvesView {
   }
 }
 
-function dataOf({ outcomes, curves }: Snapshot, measure: Measure): ChartData {
+function dataOf({ outcomes, curves, part }: Snapshot, measure: Measure): ChartData {
   return {
     position: curves.position,
     lines: outcomes.map((outcome, place) => ({
@@ -94,6 +95,7 @@ function dataOf({ outcomes, curves }: Snapshot, measure: Measure): ChartData {
       predicted: curves.filters[place]?.predicted[measure] ?? [],
     })),
     bound: measure === 'fpr' ? curves.bound : null,
+    sample: partName(part),
   };
 }
 

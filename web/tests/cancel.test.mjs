@@ -31,7 +31,7 @@ async function startAndWaitForTheMiddle(playground) {
   await playground.choose(largeLog);
   await playground.start();
   await playground.page.waitForFunction(() => {
-    const bar = document.querySelector('progress');
+    const bar = document.querySelector('#progress-bar');
     return bar instanceof HTMLProgressElement && bar.value > 0.05;
   });
 }

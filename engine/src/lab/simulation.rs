@@ -134,7 +134,12 @@ impl Simulation {
     /// The next key of the stream, where equal keys are known by their fingerprint.
     #[inline]
     pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
-        let fingerprint = self.hasher.fingerprint(key);
+        self.push_fingerprint(self.hasher.fingerprint(key), clock);
+    }
+
+    /// The next key of the stream, by its fingerprint under the race's seed.
+    #[inline]
+    pub fn push_fingerprint(&mut self, fingerprint: Fingerprint, clock: &impl Clock) {
         self.push(fingerprint.into(), fingerprint.0, clock);
     }
 

@@ -1,12 +1,13 @@
 //! A store that has met a log, made without a disk.
 
 use dedupstore::figures::show_bits;
-use dedupstore::lines::{KeyReader, LineBuffer};
+use dedupstore::lab::Sampling;
 use dedupstore::store::{Beginning, CreateOptions, LOCK, Layout, StoreFile, StoreId};
 use dedupstore::{Memory, Observation, SeenSet, Verdict};
 
 use super::StorePart;
 use crate::key::KeyChoice;
+use crate::line_feed::LineFeed;
 
 /// Larger stores are made by the command line: a browser keeps all of a download.
 const MOST_DISK_BYTES: u64 = 1 << 30;
@@ -17,8 +18,7 @@ const BATCH: usize = 256;
 pub struct Primer {
     options: CreateOptions,
     layout: Layout,
-    lines: LineBuffer,
-    keys: KeyReader,
+    feed: LineFeed,
     observations: Vec<Observation>,
     /// Until the log has ended.
     set: Option<SeenSet>,
@@ -45,49 +45,35 @@ impl Primer {
             set: Some(options.in_memory(seed).map_err(in_words)?),
             options,
             layout,
-            lines: LineBuffer::new(b'\n'),
-            keys: key.reader(),
+            feed: LineFeed::new(key, seed, Sampling::All),
             observations: Vec::with_capacity(BATCH),
             made: None,
         })
     }
 
-    pub fn feed(&mut self, mut chunk: &[u8]) -> Result<(), String> {
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), String> {
         let Some(set) = &mut self.set else {
             return Err("The log has ended already.".to_owned());
         };
-        while !chunk.is_empty() {
-            let space = self.lines.space().map_err(in_words)?;
-            let count = space.len().min(chunk.len());
-            space[..count].copy_from_slice(&chunk[..count]);
-            self.lines.filled(count);
-            chunk = &chunk[count..];
-            for line in self.lines.complete_lines() {
-                if let Some(key) = self.keys.key(line.content) {
-                    let fingerprint = set.hasher().fingerprint(key);
-                    self.observations.push(fingerprint.into());
-                    if self.observations.len() == BATCH {
-                        observe(set, &mut self.observations);
-                    }
-                }
+        let observations = &mut self.observations;
+        let fed = self.feed.feed(chunk, |keyed| {
+            observations.push(keyed.fingerprint.into());
+            if observations.len() == BATCH {
+                observe(set, observations);
             }
-        }
-        Ok(())
+        });
+        fed.map_err(in_words)
     }
 
-    /// What follows the last newline is a line too.
     pub fn finish(&mut self, store_id: &[u8], unix_seconds: u64) -> Result<(), String> {
         let store_id = StoreId::try_from(store_id).map_err(in_words)?;
         let Some(mut set) = self.set.take() else {
             return Err("The log has ended already.".to_owned());
         };
-        if let Some(line) = self.lines.last_line()
-            && let Some(key) = self.keys.key(line.content)
-        {
-            let fingerprint = set.hasher().fingerprint(key);
-            self.observations.push(fingerprint.into());
-        }
-        observe(&mut set, &mut self.observations);
+        let observations = &mut self.observations;
+        self.feed
+            .finish(|keyed| observations.push(keyed.fingerprint.into()));
+        observe(&mut set, observations);
         let primed = self.options.primed(set, store_id, unix_seconds);
         self.made = Some((primed.map_err(in_words)?, 0));
         Ok(())

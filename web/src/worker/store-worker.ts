@@ -1,9 +1,9 @@
-// Makes a store or looks into one, and is ended. Stores need an engine of their own only
-// here, so the page's first load goes without.
+// Makes a store or looks into one, and is ended. Only the complete engine knows stores, so
+// that the page's first load goes without.
 
-import initialise from '../wasm/dedupstore_wasm.js';
 import type { FromStoreWorker, ToStoreWorker } from '../store-protocol.js';
 import { explain } from './explain.js';
+import { load } from './load.js';
 import { lookInto } from './store-look.js';
 import { prime } from './store-primer.js';
 
@@ -12,7 +12,7 @@ self.onmessage = ({ data }: MessageEvent<ToStoreWorker>) => {
 };
 
 async function carryOut(order: ToStoreWorker): Promise<void> {
-  await initialise();
+  await load('complete');
   switch (order.kind) {
     case 'prime':
       tell({ kind: 'primed', tar: await prime(order.order, tellShare) });
