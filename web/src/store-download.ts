@@ -51,7 +51,9 @@ export class StoreDownload {
     let said: string;
     try {
       save(`${STORE_NAME}.tar`, await priming.tar);
-      said = `\`tar xf ${STORE_NAME}.tar\` unpacks ${STORE_NAME}, which has met ${logName}.`;
+      said =
+        `\`tar xf ${STORE_NAME}.tar\` unpacks it, and \`dedupstore filter ${STORE_NAME}\` ` +
+        `goes on with it where ${logName} ended.`;
     } catch (error) {
       said = error instanceof Error ? error.message : String(error);
     }

@@ -2,7 +2,7 @@
 // never wider than the window. Leaves a picture of each in test-output.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,7 @@ import { stage } from './browser.mjs';
 
 const visit = stage();
 const pictures = fileURLToPath(new URL('../test-output', import.meta.url));
+const store = fileURLToPath(new URL('../../fixtures/stores/version-1-bloom.dds', import.meta.url));
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 /** @type {string} */
 let axe;
@@ -69,6 +70,8 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
           await takePicture(page, `${picture}-before`);
           await playground.loadSample();
           await playground.run();
+          await playground.chooseStore((await readdir(store)).map((name) => `${store}/${name}`));
+          await page.locator('#store-report').waitFor();
           await takePicture(page, picture);
           await page.locator('details').evaluateAll((all) => {
             all.forEach((details) => details.setAttribute('open', ''));

@@ -47,6 +47,11 @@ export class Playground {
     await this.page.locator('#log-file').setInputFiles(file);
   }
 
+  /** Chooses a store to look into: a tar, or all its files. @param {string | string[]} files */
+  async chooseStore(files) {
+    await this.page.locator('#store-file').setInputFiles(files);
+  }
+
   /**
    * Drags a file from outside the browser over the page and lets it go.
    *

@@ -26,7 +26,7 @@ after(async () => {
 /** Downloads the store that is offered and unpacks it. @param {Playground} playground */
 async function takenHome(playground) {
   const home = await mkdtemp(join(folder, 'home-'));
-  const tar = await playground.download('A store that has met this log');
+  const tar = await playground.download('A store that has met this log, as tar');
   await writeFile(join(home, 'seen.dds.tar'), tar);
   execFileSync('tar', ['xf', 'seen.dds.tar'], { cwd: home });
   return { home, tar: join(home, 'seen.dds.tar'), store: join(home, 'seen.dds') };
@@ -42,11 +42,6 @@ async function told(playground) {
   const report = playground.page.locator('#store-report');
   await report.waitFor();
   return (await report.textContent()) ?? '';
-}
-
-/** @param {Playground} playground @param {string | string[]} files */
-async function give(playground, files) {
-  await playground.page.locator('#store-file').setInputFiles(files);
 }
 
 /** @param {Playground} playground @param {RegExp} expected */
@@ -143,6 +138,29 @@ test('from the page to the command line and back', async () => {
   });
 });
 
+test('a store whose URLs have one spelling each says so', async () => {
+  const log = generated('Crawl');
+  await visit(async (playground) => {
+    await playground.loadSample('Crawl');
+    await playground.page.getByLabel('One spelling for each URL').check();
+    await playground.page.locator('#key-effect', { hasText: /Merges|Changes nothing/ }).waitFor();
+    await playground.run();
+    const [row] = await playground.outcomes();
+    assert.ok(row);
+    const { home } = await takenHome(playground);
+    const set = ['--filter', row.filter, '--memory', '8KiB', '--seed', '1', '--normalize', 'whatwg'];
+    const own = dedupstore(['filter', 'own.dds', ...set], { cwd: home, input: log });
+    assert.equal(own.status, 0, own.stderr);
+    const of = /** @param {string} name */ (name) => {
+      const { stdout } = dedupstore(['inspect', name, '--json'], { cwd: home });
+      const { normalization, seed, observations, new: fresh, audit } = JSON.parse(stdout);
+      return { normalization, seed, observations, fresh, audit };
+    };
+    assert.equal(of('seen.dds').normalization, 'whatwg');
+    assert.deepEqual(of('seen.dds'), of('own.dds'));
+  });
+});
+
 test('every filter, as the command line makes it', async () => {
   await visit(async (playground) => {
     const { page } = playground;
@@ -173,10 +191,10 @@ test('a store of the command line: as a tar, as files, as a directory', async ()
   assert.match(printed, /^links\.dds\n/);
   await visit(async (playground) => {
     const { page } = playground;
-    await give(playground, tar);
+    await playground.chooseStore(tar);
     assert.equal(withoutAges(await told(playground)), printed);
     const names = await readdir(join(folder, 'links.dds'));
-    await give(playground, names.map((name) => join(folder, 'links.dds', name)));
+    await playground.chooseStore(names.map((name) => join(folder, 'links.dds', name)));
     await page.locator('#store-report', { hasText: 'store.dds' }).waitFor();
     assert.equal(withoutAges(await told(playground)), printed.replace('links.dds', 'store.dds'));
     await playground.drop(join(folder, 'links.dds'));
@@ -185,7 +203,7 @@ test('a store of the command line: as a tar, as files, as a directory', async ()
     for (const format of ['ustar', 'pax', 'gnu', 'v7']) {
       const options = ['--format', format, '-cf', `${format}.tar`, './links.dds'];
       execFileSync('tar', options, { cwd: folder });
-      await give(playground, join(folder, `${format}.tar`));
+      await playground.chooseStore(join(folder, `${format}.tar`));
       await page.locator('#store-frame[aria-busy="false"]').waitFor();
       assert.equal(withoutAges(await told(playground)), printed, format);
     }
@@ -216,7 +234,7 @@ test('a damaged store, a cut tar, and what is no store are told in words', async
   await visit(async (playground) => {
     const { page } = playground;
     for (const name of ['flipped.dds', 'short.dds', 'incomplete.dds', 'newer.dds']) {
-      await give(playground, packed(`${name}.tar`, name));
+      await playground.chooseStore(packed(`${name}.tar`, name));
       const said = page.locator('#store-message', { hasText: name });
       await said.waitFor();
       assert.equal(await said.textContent(), refusal(name));
@@ -226,31 +244,31 @@ test('a damaged store, a cut tar, and what is no store are told in words', async
     const cut = join(folder, 'cut.tar');
     for (const bytes of [700, 5000, 200_000]) {
       await writeFile(cut, whole.subarray(0, bytes));
-      await give(playground, cut);
+      await playground.chooseStore(cut);
       await assertRefused(playground, /cut\.tar is cut off: it ends in the middle of (a|whole)/);
     }
     const broken = Buffer.from(whole);
     broken.write('garbage', 512 + 140);
     await writeFile(cut, broken);
-    await give(playground, cut);
+    await playground.chooseStore(cut);
     await assertRefused(playground, /cut\.tar is damaged: at byte 512 there is no header/);
 
     const notes = join(folder, 'notes.txt');
     await writeFile(notes, 'nothing to see\n'.repeat(100));
-    await give(playground, packed('notes.tar', 'notes.txt'));
+    await playground.chooseStore(packed('notes.tar', 'notes.txt'));
     await assertRefused(playground, /notes\.tar is not a store: it has no file image\.0/);
     await writeFile(join(folder, 'text.tar'), 'nothing to see\n'.repeat(100));
-    await give(playground, join(folder, 'text.tar'));
+    await playground.chooseStore(join(folder, 'text.tar'));
     await assertRefused(playground, /text\.tar is no tar file/);
     await writeFile(join(folder, 'empty.tar'), '');
-    await give(playground, join(folder, 'empty.tar'));
+    await playground.chooseStore(join(folder, 'empty.tar'));
     await assertRefused(playground, /empty\.tar is no tar file/);
     execFileSync('tar', ['cf', 'two.tar', 'whole.dds', 'short.dds'], { cwd: folder });
-    await give(playground, join(folder, 'two.tar'));
+    await playground.chooseStore(join(folder, 'two.tar'));
     await assertRefused(playground, /several stores \(whole\.dds, short\.dds\)/);
 
     // And the page goes on.
-    await give(playground, join(folder, 'whole.tar'));
+    await playground.chooseStore(join(folder, 'whole.tar'));
     assert.match(await told(playground), /^whole\.dds\n/);
     assert.equal(await page.locator('#store-message').textContent(), '');
     await playground.loadSample();
@@ -282,7 +300,7 @@ test('a store too large for a page, and one stopped', async () => {
     await page.route('**/store-worker*', () => undefined);
     await button.click();
     await page.getByRole('button', { name: 'Stop making it' }).click();
-    await button.filter({ hasText: 'A store that has met this log' }).waitFor();
+    await button.filter({ hasText: 'A store that has met this log, as tar' }).waitFor();
     await page.unroute('**/store-worker*');
     const { home } = await takenHome(playground);
     const { stdout } = dedupstore(['inspect', 'seen.dds', '--json'], { cwd: home });
