@@ -47,7 +47,7 @@ impl Default for OpenOptions {
 
 /// A filter whose state survives.
 ///
-/// See the [module](super) for what is promised.
+/// See the [module](crate::store) for what is promised.
 pub struct Store<M: Medium = Directory> {
     pub(super) progress: Arc<Progress<M>>,
     pub(super) active: Superblock,
