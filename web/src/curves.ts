@@ -52,7 +52,10 @@ export class CurvesView {
     for (const { measure, chart } of this.#charts) {
       chart.show(dataOf(snapshot, measure));
     }
-    this.#writeTwin(snapshot);
+    // Hundreds of cells, which few look at while they change.
+    if (isLast || this.#twin.closest('details')?.open === true) {
+      this.#writeTwin(snapshot);
+    }
     if (isLast || performance.now() - this.#spokenAt > SPOKEN_MILLISECONDS) {
       this.#spoken.textContent = inWords(snapshot);
       this.#spokenAt = performance.now();

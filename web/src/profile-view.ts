@@ -51,12 +51,10 @@ export class ProfileView {
       );
     });
     this.#gaps.tBodies[0]?.replaceChildren(...rows);
-    this.#gapsNote.textContent =
-      all === 0
-        ? 'No key came twice.'
-        : gapsSampledOneIn * times > 1
-          ? `Estimated from one key in ${formatCount(gapsSampledOneIn * times)}.`
-          : '';
+    const oneIn = formatCount(gapsSampledOneIn * times);
+    const nearer = times > 1 ? ` What lies nearer than ${times} lines shows there.` : '';
+    const estimated = gapsSampledOneIn * times > 1 ? `Estimated from one key in ${oneIn}.` : '';
+    this.#gapsNote.textContent = all === 0 ? 'No key came twice.' : estimated + nearer;
   }
 
   #showTop({ top, topTooLow, count: lines }: ProfileData): void {

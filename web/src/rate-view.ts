@@ -57,7 +57,7 @@ export class RateView {
     const { counts, fromSeconds, widthSeconds } = rate;
     const most = Math.max(...counts);
     const span = inWords(widthSeconds);
-    this.#caption.textContent = `Lines over time, a bar ${span}`;
+    this.#caption.textContent = `Lines over time, ${span} a bar`;
     this.#drawing.replaceChildren(bars(counts, most));
     const [start, end] = [fromSeconds, fromSeconds + counts.length * widthSeconds];
     this.#ends.replaceChildren(
@@ -102,7 +102,7 @@ function bars(counts: number[], most: number): SVGElement {
 function inWords(seconds: number): string {
   const [unit, name] = WIDTHS.find(([unit]) => seconds % unit === 0) ?? [1, 'second'];
   const count = seconds / unit;
-  return count === 1 ? `a ${name}`.replace('a hour', 'an hour') : `${formatCount(count)} ${name}s`;
+  return `${formatCount(count)} ${name}${count === 1 ? '' : 's'}`;
 }
 
 function moment(seconds: number, widthSeconds: number): string {

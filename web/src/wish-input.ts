@@ -30,7 +30,7 @@ export class WishInput {
     this.element = make(
       'div',
       { class: 'wish' },
-      row('Worse', this.#prefer),
+      row('Which is worse?', this.#prefer),
       row('New keys dropped, at most', this.#maxFpr, unit()),
       row('Repeats let through, at most', this.#maxFnr, unit()),
       row('A dropped new key costs', this.#costFp),

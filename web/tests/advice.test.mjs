@@ -61,10 +61,10 @@ test('for each preference, with bounds and with costs', async () => {
     await assertAdvisedAs(playground, log, ['--memory', '8KiB', ...field]);
     await page.getByText('What can you bear?').click();
     for (const prefer of ['no-drops', 'no-repeats']) {
-      await page.getByLabel('Worse').selectOption(prefer);
+      await page.getByLabel('Which is worse?').selectOption(prefer);
       await assertAdvisedAs(playground, log, ['--memory', '8KiB', '--prefer', prefer, ...field]);
     }
-    await page.getByLabel('Worse').selectOption('balanced');
+    await page.getByLabel('Which is worse?').selectOption('balanced');
     await page.getByLabel('New keys dropped, at most').fill('0.5');
     await page.getByLabel('A repeat let through costs').fill('3');
     await playground.setMemory(2, 'KiB');

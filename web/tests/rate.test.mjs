@@ -27,7 +27,7 @@ test('bars and a table, by the clock of the lines', async () => {
     await playground.choose({ name: 'clock.jsonl', mimeType: 'text/plain', buffer });
     await playground.examined();
     await playground.run();
-    assert.equal(await page.locator('.rate-caption').innerText(), 'Lines over time, a bar 5 seconds');
+    assert.equal(await page.locator('.rate-caption').innerText(), 'Lines over time, 5 seconds a bar');
     const label = await page.locator('.rate-drawing').getAttribute('aria-label');
     assert.match(label ?? '', /^Bar chart: .* from Mar 1, 2026, 00:00:00 to Mar 1, 2026, 00:02:10 UTC/);
     const rows = await table(page);

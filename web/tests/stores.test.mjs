@@ -6,8 +6,10 @@ import { cp, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { stage } from './browser.mjs';
 import { SAMPLE_LINES, dedupstore, generated } from './command-line.mjs';
+import { assertAccessible, assertNotWiderThanWindow, takePicture } from './looks.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
@@ -308,3 +310,27 @@ test('a store too large for a page, and one stopped', async () => {
     assert.deepEqual([observations, fresh], [3, 2]);
   });
 });
+
+for (const [colorScheme, width] of /** @type {const} */ ([
+  ['light', 1280],
+  ['dark', 390],
+])) {
+  test(`a report in ${colorScheme}, ${width} pixels wide`, async () => {
+    const store = fileURLToPath(new URL('../../fixtures/stores/version-1-bloom.dds', import.meta.url));
+    const files = (await readdir(store)).map((name) => join(store, name));
+    await visit(
+      async (playground) => {
+        await playground.chooseStore(files);
+        assert.match(await told(playground), /^store\.dds\n/);
+        await assertAccessible(playground.page);
+        await assertNotWiderThanWindow(playground.page);
+        await takePicture(playground.page, `store-${colorScheme}-${width}`);
+        await playground.chooseStore(files.slice(1));
+        await assertRefused(playground, /store\.dds is not a store/);
+        await assertAccessible(playground.page);
+        await assertNotWiderThanWindow(playground.page);
+      },
+      { colorScheme, width },
+    );
+  });
+}

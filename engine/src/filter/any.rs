@@ -9,6 +9,7 @@ use super::{
     Recent, Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
 };
 use crate::fingerprint::Fingerprint;
+use crate::prefetch;
 use crate::region::Region;
 
 /// How many observations ahead memory is asked for, at least: far enough to cover a miss
@@ -250,6 +251,8 @@ fn step<F: Filter, R: Region + ?Sized>(
     verdict
 }
 
+// Browsers are slow to optimise a function that holds every filter.
+#[cfg_attr(target_family = "wasm", inline(never))]
 fn run<F: Filter, R: Region + ?Sized>(
     filter: &F,
     region: &mut R,
@@ -257,6 +260,12 @@ fn run<F: Filter, R: Region + ?Sized>(
     observations: &[Observation],
     verdicts: &mut [Verdict],
 ) {
+    if !prefetch::IS_THERE {
+        for (observation, verdict) in observations.iter().zip(verdicts) {
+            *verdict = step(filter, region, registers, *observation);
+        }
+        return;
+    }
     // Requests one after the other let the processor have many under way at once; between
     // the long stretches of work that observing is, it would see only a few. More of them
     // than it can have under way are no use.

@@ -9,9 +9,10 @@ import { Pacer } from './pacer.js';
 import { withPart } from './part.js';
 import { copied, snapshot } from './plain.js';
 
-const PROGRESS_MILLISECONDS = 100;
+/** Often enough to look alive; what is drawn takes its time from what is computed. */
+const PROGRESS_MILLISECONDS = 200;
 /** Theory is asked again when the log has grown by this factor; it takes a moment. */
-const ASK_THEORY_GROWTH = 1.5;
+const ASK_THEORY_GROWTH = 2;
 /** Enough lines to find a clock in. */
 const CLOCK_HEAD_BYTES = 64 << 10;
 
