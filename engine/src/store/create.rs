@@ -98,13 +98,14 @@ impl CreateOptions {
     ) -> Result<Beginning<Memory>, StoreError> {
         let seed = set.hasher().seed();
         let described = self.describe(set.registers().clone(), seed, unix_seconds)?;
-        let expected = described.layout.region_bytes as usize;
-        if set.spec() != &self.filter || set.region().len() != expected {
-            return Err(StoreError::Create(CreateError::RegionLength {
-                filter: self.filter.to_string(),
-                expected,
-                found: set.region().len(),
-            }));
+        let (expected, found) = (described.layout.region_bytes, set.region().len());
+        if set.spec() != &self.filter || found as u64 != expected {
+            return Err(StoreError::Parameters(format!(
+                "a store of {} with a region of {expected} bytes cannot begin with a set of {} \
+                 with one of {found}",
+                self.filter,
+                set.spec(),
+            )));
         }
         Ok(Beginning::new(store_id, described, Some(set.into_region())))
     }
