@@ -6,6 +6,7 @@ mod claims;
 mod directory;
 mod durable;
 mod handle;
+mod handover;
 mod keep;
 mod loading;
 mod making;
