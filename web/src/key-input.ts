@@ -54,7 +54,7 @@ export class KeyInput {
     this.#log = log;
     const awaited = this.#awaited;
     this.#awaited = undefined;
-    this.#ask(awaited ?? null);
+    this.#ask(awaited ?? null, true);
   }
 
   /** Sets a key, as a link does. */
@@ -99,7 +99,7 @@ export class KeyInput {
 
   #examine(): void {
     try {
-      this.#ask(this.spec());
+      this.#ask(this.spec(), false);
     } catch (error) {
       // A number that is not typed yet: a run would complain, a preview only waits.
       this.#say(error instanceof Error ? error.message : '');
@@ -107,7 +107,8 @@ export class KeyInput {
     }
   }
 
-  #ask(key: KeySpec | null): void {
+  /** The answer sets the inputs for a new log only: meanwhile someone may be typing. */
+  #ask(key: KeySpec | null, setsInputs: boolean): void {
     const log = this.#log;
     if (log === undefined) {
       return;
@@ -121,7 +122,7 @@ export class KeyInput {
     this.#examining = this.#clerk.ask(question).then(
       ({ examination }) => {
         if (asked === this.#asked) {
-          this.#take(examination);
+          this.#take(examination, setsInputs);
         }
       },
       (error: Error) => {
@@ -135,11 +136,13 @@ export class KeyInput {
     );
   }
 
-  #take(examination: Examination): void {
+  #take(examination: Examination, setsInputs: boolean): void {
     this.#offers = examination.offers;
     this.#options = examination.options;
     this.#fillChoice();
-    this.#show(examination.key);
+    if (setsInputs) {
+      this.#show(examination.key);
+    }
     this.#shape.textContent = `Looks like ${examination.shape}.`;
     this.#caution.replaceChildren(...withCode(examination.caution ?? ''));
     this.#say(effect(examination));

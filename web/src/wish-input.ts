@@ -5,9 +5,9 @@ import { InvalidInput } from './invalid-input.js';
 import type { Preference, Wish } from './protocol.js';
 
 const PREFERENCES: readonly [Preference, string][] = [
-  ['balanced', 'Neither, but for the costs'],
-  ['no-drops', 'Dropping a new key: never'],
-  ['no-repeats', 'Letting a repeat pass: never'],
+  ['balanced', 'Neither: costs decide'],
+  ['no-drops', 'Dropping a new key'],
+  ['no-repeats', 'Letting a repeat pass'],
 ];
 
 /** What is wished for, but for the memory. */

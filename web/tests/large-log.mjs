@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { program } from './command-line.mjs';
 
 /** Bytes of a line of the log below, about. */
-const LINE_BYTES = 58;
+const LINE_BYTES = 57;
 
 /**
  * Writes a crawl's log of about so many megabytes.

@@ -69,6 +69,20 @@ test('the effect is that of the first lines, to the key', async () => {
   });
 });
 
+test('what is typed while the engine looks stays as it is typed', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await playground.loadSample('Access log');
+    // The answer to the empty expression comes while the next one is typed.
+    await page.getByLabel('Which part of a line').selectOption({ label: 'A regular expression…' });
+    await page.locator('#key-text').pressSequentially('"GET (/[^/ ]*)', { delay: 60 });
+    await page.getByLabel('One spelling for each URL').check();
+    await page.locator('#key-effect', { hasText: 'Merges' }).waitFor();
+    assert.equal(await page.locator('#key-text').inputValue(), '"GET (/[^/ ]*)');
+    assert.ok(await page.getByLabel('One spelling for each URL').isChecked());
+  });
+});
+
 test('a regular expression: its group is the key, a mistake is shown, a link restores it', async () => {
   const log = generated('Access log');
   const expression = '"GET (/[^/ ]*)';

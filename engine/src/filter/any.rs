@@ -260,25 +260,20 @@ fn run<F: Filter, R: Region + ?Sized>(
     observations: &[Observation],
     verdicts: &mut [Verdict],
 ) {
-    if !prefetch::IS_THERE {
-        for (observation, verdict) in observations.iter().zip(verdicts) {
-            *verdict = step(filter, region, registers, *observation);
-        }
-        return;
-    }
     // Requests one after the other let the processor have many under way at once; between
     // the long stretches of work that observing is, it would see only a few. More of them
     // than it can have under way are no use.
     let burst = (REQUESTS / filter.lines_touched() as usize).max(1);
     let start = registers.generator();
     let before = |index: usize| start.ahead(index as u64 * filter.draws());
+    let some = |count: usize| if prefetch::IS_THERE { count } else { 0 };
     let ask = |region: &R, first: usize, count: usize| {
-        for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
+        for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
             filter.prefetch(region.bytes(), before(i), later.fingerprint);
         }
     };
     let ask_if_new = |region: &R, registers: &Registers, first: usize, count: usize| {
-        for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
+        for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
             filter.prefetch_if_new(region.bytes(), registers, before(i), later.fingerprint);
         }
     };

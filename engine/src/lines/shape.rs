@@ -137,7 +137,7 @@ fn table(lines: &[&[u8]], first: &[u8], delimiter: u8) -> Option<Shape> {
 /// The fields of a line, where a delimiter inside quotes separates nothing.
 fn outside_quotes(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     // A quote that is never closed is no quote.
-    let has_quotes = memchr_iter(b'"', line).count() % 2 == 0;
+    let has_quotes = memchr_iter(b'"', line).count().is_multiple_of(2);
     let mut inside = false;
     line.split(move |&byte| {
         inside ^= has_quotes && byte == b'"';
