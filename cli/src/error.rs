@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeySelectorError, LineTooLong};
-use dedupstore::store::StoreError;
+use dedupstore::store::{StoreError, named};
 
 use crate::source::Packing;
 
@@ -118,23 +118,11 @@ fn hint(error: &io::Error) -> &'static str {
 
 /// The error, with the store's name if it does not give it itself.
 fn about(path: &Path, error: &StoreError) -> String {
-    let name = path.display().to_string();
-    // The engine names commands; only here is it known what to run them on.
-    let mut message = error.to_string();
-    for command in ["inspect", "verify", "repair"] {
-        for rest in ["`", " --accept-loss`"] {
-            let named = format!("`dedupstore {command} {name}{rest}");
-            message = message.replace(&format!("`dedupstore {command}{rest}"), &named);
-        }
-    }
     // A store is made under a name of its own, which means nothing to people.
     let last = path.file_name().unwrap_or_default().to_string_lossy();
     let making = format!(".{last}.{}.making", std::process::id());
-    message = message.replace(&making, &last);
-    match message.contains(name.trim_end_matches('/')) {
-        true => message,
-        false => format!("{name}: {message}"),
-    }
+    let message = error.to_string().replace(&making, &last);
+    named(&message, &path.display().to_string())
 }
 
 /// The directory that a store would go to, if it is not there.
@@ -148,33 +136,12 @@ fn missing_directory(path: &Path) -> Option<String> {
 fn next_step(place: &Path, error: &StoreError) -> String {
     let path = place.display();
     match error {
-        StoreError::NotAStore { .. } => {
-            "; it was left alone: name the directory of a store, or make one: dedupstore create OTHER.dds"
-                .to_owned()
-        }
-        StoreError::AlreadyExists { .. } => {
-            format!("; `dedupstore inspect {path}` tells what it holds")
-        }
-        StoreError::NewerVersion { .. } | StoreError::UnknownFeatures { .. } => {
-            "; it was left alone. `dedupstore --version` tells which this one is".to_owned()
-        }
-        StoreError::Poisoned { .. } => {
-            format!("; run it again: opening {path} brings back what was recorded")
-        }
-        StoreError::Create(_) => "; give another size with --memory".to_owned(),
-        StoreError::Io { error, .. } => match error.kind() {
-            io::ErrorKind::NotFound => match missing_directory(place) {
+        StoreError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+            match missing_directory(place) {
                 Some(directory) => format!("; make the directory first: mkdir -p {directory}"),
                 None => format!("; to make a store there: dedupstore create {path}"),
-            },
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                "; make room (`df -h`), or give a smaller --memory".to_owned()
             }
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                format!("; see who may write there with `ls -ld {path}`, and `findmnt -T {path}`")
-            }
-            _ => format!("; `dedupstore verify {path}` tells what is whole"),
-        },
-        _ => String::new(),
+        }
+        _ => error.next_step(&path.to_string()),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use dedupstore::figures::show_bits;
+
 /// A size in bytes: `64MiB`, `2GB`, `64M`, `65536`. `K`, `M`, `G` and `T` alone are
 /// powers of 1024, as for `sort -S`.
 pub fn size(text: &str) -> Result<u64, String> {
@@ -89,23 +91,6 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
         b"\\n" => Ok(b'\n'),
         _ => Err(format!("expected one byte, or \\t; found `{text}`")),
     }
-}
-
-/// The size in the largest unit that leaves at least 1, to three digits or so.
-pub fn show_bits(bits: u64) -> String {
-    if !bits.is_multiple_of(8) {
-        return format!("{bits} bits");
-    }
-    let bytes = bits / 8;
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let power = (bytes.max(1).ilog2() / 10).min(4);
-    let value = bytes as f64 / (1u64 << (10 * power)) as f64;
-    let digits = match value {
-        v if v == v.trunc() => 0,
-        v if v < 10.0 => 2,
-        _ => 1,
-    };
-    format!("{value:.digits$} {}", units[power as usize])
 }
 
 fn split(text: &str) -> (&str, &str) {
@@ -197,20 +182,6 @@ mod tests {
         assert_eq!(share("1e-6"), Ok(1e-6));
         for text in ["", "0", "1", "-0.1", "nan", "100%", "x"] {
             assert!(share(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn sizes_as_people_read_them() {
-        for (bits, text) in [
-            (64, "8 B"),
-            (67, "67 bits"),
-            (8 << 10, "1 KiB"),
-            (8 * 1536, "1.50 KiB"),
-            (8 << 26, "64 MiB"),
-            (8 * 1_300_000, "1.24 MiB"),
-        ] {
-            assert_eq!(show_bits(bits), text);
         }
     }
 }

@@ -18,14 +18,15 @@
 //!
 //! # Layers
 //!
-//! `store`, [`advise`] → [`lab`] → [`theory`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
-//! up. Everything but `store`, which is not part of a WebAssembly build, is pure: no files,
-//! no clock, no threads, no global randomness. The same state and the same observations give
-//! the same bytes on every target.
+//! [`store`], [`advise`] → [`lab`] → [`theory`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
+//! up. Everything but the store's disk, which is not part of a WebAssembly build, is pure: no
+//! files, no clock, no threads, no global randomness. The same state and the same observations
+//! give the same bytes on every target.
 
 pub mod advise;
 pub mod audit;
 pub mod bytes;
+pub mod figures;
 pub mod filter;
 pub mod fingerprint;
 pub mod lab;
@@ -34,7 +35,6 @@ mod prefetch;
 pub mod region;
 pub mod rng;
 mod seen_set;
-#[cfg(not(target_family = "wasm"))]
 pub mod store;
 pub mod theory;
 

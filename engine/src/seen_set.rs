@@ -202,6 +202,11 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
         &self.region
     }
 
+    /// The large part alone, once nothing more is to be observed.
+    pub fn into_region(self) -> M {
+        self.region
+    }
+
     /// The small part of the state.
     pub fn registers(&self) -> &Registers {
         &self.registers

@@ -142,6 +142,11 @@ impl KeyChoice {
         }
     }
 
+    #[cfg(feature = "stores")]
+    pub(crate) fn normalization(&self) -> Normalization {
+        self.normalization
+    }
+
     pub(crate) fn reader(&self) -> KeyReader {
         KeyReader::new(self.selector.clone(), self.normalization)
     }

@@ -14,6 +14,7 @@ mod sample;
 mod sampling;
 mod shape;
 mod simulator;
+mod stores;
 
 pub use advice::{AdviceGiven, Adviser, EstimateGiven, Wish};
 pub use curve::Curve;
@@ -25,6 +26,7 @@ pub use sample::generate;
 pub use sampling::LogPart;
 pub use shape::{KeyOffer, LogShape, shape_of};
 pub use simulator::Simulator;
+pub use stores::{StoreLook, StorePart, StorePrimer};
 
 use dedupstore::lab::golden_states;
 use wasm_bindgen::prelude::*;

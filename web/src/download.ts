@@ -12,7 +12,7 @@ export function saveCanvas(name: string, canvas: HTMLCanvasElement | null): void
   });
 }
 
-function save(name: string, content: Blob): void {
+export function save(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = address;

@@ -16,6 +16,8 @@ export interface Log {
 export interface LogListener {
   /** A log has been taken. */
   taken(log: Log): void;
+  /** Something was dropped; true if it is no log and was taken. */
+  dropped(transfer: DataTransfer | null): boolean;
   /** Something went wrong. */
   complain(message: string): void;
 }
@@ -116,7 +118,9 @@ export class LogInput {
     document.addEventListener('drop', (event) => {
       event.preventDefault();
       mark(false);
-      this.#takeFiles(event.dataTransfer?.files);
+      if (!this.#listener.dropped(event.dataTransfer)) {
+        this.#takeFiles(event.dataTransfer?.files);
+      }
     });
   }
 }

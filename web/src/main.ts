@@ -16,6 +16,8 @@ import { PartInput, markSample } from './part-input.js';
 import type { RunOrder, Snapshot } from './protocol.js';
 import { RunView } from './run-view.js';
 import { SeedInput } from './seed-input.js';
+import { StoreDownload } from './store-download.js';
+import { StoreView } from './store-view.js';
 import { TakeAway } from './take-away.js';
 
 const message = find('message', HTMLElement);
@@ -23,7 +25,9 @@ const runButton = find('run', HTMLButtonElement);
 const clerk = new Clerk();
 const memory = new MemoryInput();
 const key = new KeyInput(clerk);
+const stores = new StoreView();
 const log = new LogInput(clerk, {
+  dropped: (transfer) => stores.take(transfer),
   taken(log) {
     memory.showDistinct(undefined);
     advice.clear();
@@ -47,6 +51,7 @@ const pace = new PaceInput();
 const view = new RunView();
 const map = new MapView(complain);
 const takeAway = new TakeAway(linkNow);
+const storeDownload = new StoreDownload();
 let run: Run | undefined;
 let latest: Snapshot | undefined;
 /** Counts the runs, so that one that was given up before it began does not begin. */
@@ -101,6 +106,7 @@ async function start(): Promise<void> {
 }
 
 function race(order: RunOrder): void {
+  storeDownload.offer(undefined);
   markSample(order.part);
   const setting = {
     seed: order.seed,
@@ -123,6 +129,7 @@ function race(order: RunOrder): void {
       take(snapshot);
       view.finish(snapshot);
       map.offer(order);
+      storeDownload.offer(order);
     },
     failed,
   });

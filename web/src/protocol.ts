@@ -22,7 +22,7 @@ export type FromWorker =
 
 /**
  * The plain engine is what the page loads first. The complete one also knows regular
- * expressions and the spellings of URLs, which are larger than all the rest.
+ * expressions, the spellings of URLs and stores, which are larger than all the rest.
  */
 export type EngineKind = 'plain' | 'complete';
 

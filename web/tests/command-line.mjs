@@ -1,6 +1,6 @@
 // What the command line says of the same log.
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -42,6 +42,22 @@ export function run(options, input) {
     maxBuffer: 64 << 20,
     ...(input === undefined ? {} : { input }),
   });
+}
+
+/**
+ * Any command, to its end, however it ends.
+ *
+ * @param {string[]} options
+ * @param {{ cwd: string, input?: Buffer }} place
+ */
+export function dedupstore(options, place) {
+  const { status, stdout, stderr } = spawnSync(program, options, {
+    ...place,
+    encoding: 'utf8',
+    timeout: 20_000,
+    maxBuffer: 64 << 20,
+  });
+  return { status, stdout, stderr };
 }
 
 /** The numbers that must not depend on where the engine runs. */

@@ -47,12 +47,18 @@ export class Playground {
     await this.page.locator('#log-file').setInputFiles(file);
   }
 
+  /** Chooses a store to look into: a tar, or all its files. @param {string | string[]} files */
+  async chooseStore(files) {
+    await this.page.locator('#store-file').setInputFiles(files);
+  }
+
   /**
    * Drags a file from outside the browser over the page and lets it go.
    *
    * @param {string} path
    */
   async drop(path) {
+    await this.page.locator('#drop').scrollIntoViewIfNeeded();
     const box = await this.page.locator('#drop').boundingBox();
     if (box === null) {
       throw new Error('there is nowhere to drop a file');

@@ -26,10 +26,10 @@ pub fn build() -> Outcome {
     ensure_target()?;
     let bound = root().join("web/src/wasm");
     let complete = target_directory().join("complete-bindings");
-    compile("engine for the page", &[])?;
+    compile("engine for the page", &["--no-default-features"])?;
     bind(&bound)?;
     compile(
-        "engine with patterns and normalization",
+        "engine with patterns, normalization and stores",
         &["--features", "patterns,normalization"],
     )?;
     bind(&complete)?;

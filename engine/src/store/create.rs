@@ -1,21 +1,13 @@
-//! Making a store.
+//! What a new store is to be.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
-
-use super::checkpoint::{table_checksum, table_of_zeros};
+use super::beginning::Beginning;
 use super::checksum::StoreId;
-use super::directory::Directory;
 use super::error::StoreError;
-use super::handle::{OpenOptions, Store};
-use super::layout::{LOG_START, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
-use super::log::LogWriter;
-use super::mark::Mark;
-use super::medium::{Medium, StoreFile};
+use super::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use super::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
 use crate::audit::AuditedFilter;
 use crate::filter::{FilterSpec, Registers};
+use crate::region::Memory;
 use crate::seen_set::{CreateError, SeenSet, build_for_keys};
 
 /// What a new store is to be.
@@ -84,94 +76,76 @@ impl CreateOptions {
         })
     }
 
-    /// Writes a store that has observed nothing into files of zeros.
-    pub fn fill(&self, medium: &impl Medium, store_id: StoreId) -> Result<(), StoreError> {
-        let layout = self.layout()?;
-        let seed = self.seed.unwrap_or_else(random);
-        let write = |file, offset, bytes: &[u8]| {
-            medium
-                .write(file, offset, bytes)
-                .map_err(|error| StoreError::on_file("write", file, error))
-        };
-        let sync = |file| {
-            medium
-                .sync(file)
-                .map_err(|error| StoreError::on_file("sync", file, error))
-        };
-        let chain = LogWriter::start_next(medium, &store_id, 0, 0)?;
-        let mark = Mark::default();
-        write(StoreFile::Mark, mark.offset(), &mark.encode(&store_id))?;
-        sync(StoreFile::Mark)?;
-        let filter = self.build()?;
+    /// What the files hold of a store that has observed nothing. Its seed is this one.
+    pub(super) fn unused(
+        &self,
+        store_id: StoreId,
+        seed: u64,
+        unix_seconds: u64,
+    ) -> Result<Beginning<&'static [u8]>, StoreError> {
+        let described = self.describe(Registers::new(seed), seed, unix_seconds)?;
+        Ok(Beginning::new(store_id, described, None))
+    }
+
+    /// What the files hold of a store that has observed what a set has: one
+    /// [made](CreateOptions::in_memory) from these options. It needs no disk, no clock and
+    /// no randomness: the identity, and the time in seconds since 1970, are the caller's.
+    pub fn primed(
+        &self,
+        set: SeenSet,
+        store_id: StoreId,
+        unix_seconds: u64,
+    ) -> Result<Beginning<Memory>, StoreError> {
+        let seed = set.hasher().seed();
+        let described = self.describe(set.registers().clone(), seed, unix_seconds)?;
+        let (expected, found) = (described.layout.region_bytes, set.region().len());
+        if set.spec() != &self.filter || found as u64 != expected {
+            return Err(StoreError::Parameters(format!(
+                "a store of {} with a region of {expected} bytes cannot begin with a set of {} \
+                 with one of {found}",
+                self.filter,
+                set.spec(),
+            )));
+        }
+        Ok(Beginning::new(store_id, described, Some(set.into_region())))
+    }
+
+    /// A superblock of such a store but for what its beginning settles.
+    fn describe(
+        &self,
+        registers: Registers,
+        seed: u64,
+        unix_seconds: u64,
+    ) -> Result<Superblock, StoreError> {
         let mut features = 0;
-        if filter.filter().seen_leaves_no_trace() {
+        if self.build()?.filter().seen_leaves_no_trace() {
             features |= SPARSE_LOG;
         }
         if self.audit_bytes() > 0 {
             features |= AUDIT;
         }
-        let mut superblock = Superblock {
+        Ok(Superblock {
             features,
-            store_id,
+            store_id: [0; 16],
             generation: 0,
             log: LogPosition {
                 epoch: 0,
-                offset: LOG_START,
-                chain,
+                offset: 0,
+                chain: 0,
                 sequence: 0,
             },
             table_checksum: 0,
-            layout,
-            unix_seconds: medium.unix_seconds(),
+            layout: self.layout()?,
+            unix_seconds,
             audit_bytes: self.audit_bytes(),
-            registers: Registers::new(seed),
+            registers,
             parameters: Parameters {
                 filter: self.filter.to_string(),
                 memory_bits: self.memory_bits,
                 seed,
                 normalization: self.normalization.clone(),
-                created_unix_seconds: medium.unix_seconds(),
+                created_unix_seconds: unix_seconds,
             },
-        };
-        let table = table_of_zeros(&store_id, 0, &layout);
-        superblock.table_checksum = table_checksum(&superblock, &table);
-        let image = superblock.file();
-        write(image, layout.table_offset(), &table)?;
-        sync(image)?;
-        write(image, 0, &superblock.encode()?)?;
-        sync(image)
+        })
     }
-}
-
-impl Store<Directory> {
-    /// Makes a store; whatever is at the path already is left alone.
-    pub fn create(
-        path: impl AsRef<Path>,
-        create: &CreateOptions,
-        open: OpenOptions,
-    ) -> Result<Self, StoreError> {
-        let layout = create.layout()?;
-        let directory = Directory::create(path.as_ref(), &layout, |directory| {
-            create.fill(directory, random_id())
-        })?;
-        Store::open_on(directory, open)
-    }
-
-    /// Opens a store and recovers its state.
-    pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, StoreError> {
-        Store::open_on(Directory::open(path.as_ref())?, options)
-    }
-}
-
-/// A new store's identity.
-pub(super) fn random_id() -> StoreId {
-    let mut id = [0; 16];
-    id[..8].copy_from_slice(&random().to_le_bytes());
-    id[8..].copy_from_slice(&random().to_le_bytes());
-    id
-}
-
-/// From the keys that the standard library draws from the operating system.
-pub(super) fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }

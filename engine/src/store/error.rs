@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+#[cfg(not(target_family = "wasm"))]
+use std::path::Path;
+use std::path::PathBuf;
 
 use super::medium::StoreFile;
-use super::repair::Loss;
 use crate::seen_set::CreateError;
 
 /// Why a store cannot be made, opened, or gone on with.
@@ -131,7 +132,30 @@ impl fmt::Display for Damage {
     }
 }
 
+/// Observations that were durable and cannot be brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The first of them, counted from one.
+    pub first: u64,
+    /// The last of them; nothing if the mark that would tell is lost too.
+    pub last: Option<u64>,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last {
+            Some(last) => write!(f, "observations {} to {last}", self.first),
+            None => write!(
+                f,
+                "observations from {} on (how many is not known)",
+                self.first
+            ),
+        }
+    }
+}
+
 impl StoreError {
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn on_path(operation: &'static str, path: &Path, error: io::Error) -> Self {
         StoreError::Io {
             operation,

@@ -1,11 +1,10 @@
-//! Bringing an image into memory, and checking it.
+//! An image as bytes: its checksums, and reading and checking what it holds.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use super::checkpoint::{block_checksum, table_checksum};
+use super::checksum::{StoreId, placed};
+#[cfg(not(target_family = "wasm"))]
+use super::disk::{THREADS_FROM_BYTES, fill_by_threads};
 use super::error::{Damage, StoreError};
-use super::layout::BLOCK_BYTES;
-use super::live::{LiveRegion, Owner};
+use super::layout::{BLOCK_BYTES, Layout};
 use super::medium::Medium;
 use super::mutant::{Mutant, planted};
 use super::superblock::{Superblock, offset};
@@ -13,22 +12,40 @@ use crate::bytes::read_u32;
 use crate::region::Memory;
 use crate::seen_set::CreateError;
 
-/// How the region gets into memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Backing {
-    /// Whatever was measured to be best for the size and for how it is checked.
-    #[default]
-    Automatic,
-    /// Memory of its own with huge pages, filled from the image.
-    Anonymous,
-    /// The image itself, mapped privately: pages come in when they are touched.
-    PrivateMap,
+/// How many blocks are read at a time.
+pub const BLOCKS_A_READ: u64 = 128;
+
+/// The checksum of a block, padded with zeros to its full length.
+pub fn block_checksum(store_id: &StoreId, generation: u64, block: u64, bytes: &[u8]) -> u32 {
+    debug_assert_eq!(bytes.len() as u64, BLOCK_BYTES);
+    placed(store_id, generation, block, bytes)
 }
 
-/// How many blocks are read at a time.
-const BLOCKS_A_READ: u64 = 128;
-/// From here on several threads are worth their start.
-const THREADS_FROM_BYTES: usize = 16 << 20;
+/// The checksum of the table of checksums. Its place is one that no block has.
+pub fn table_checksum(superblock: &Superblock, table: &[u8]) -> u32 {
+    placed(&superblock.store_id, superblock.generation, u64::MAX, table)
+}
+
+/// The table of an image of a region; of one that is all zeros if none is given.
+pub fn table_of(
+    store_id: &StoreId,
+    generation: u64,
+    layout: &Layout,
+    region: Option<&[u8]>,
+) -> Vec<u8> {
+    let mut padded = [0; BLOCK_BYTES as usize];
+    let mut table = Vec::with_capacity(layout.table_bytes() as usize);
+    for block in 0..layout.blocks() {
+        if let Some(region) = region {
+            let bytes = &region[layout.block_range(block)];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            padded[bytes.len()..].fill(0);
+        }
+        let checksum = block_checksum(store_id, generation, block, &padded);
+        table.extend_from_slice(&checksum.to_le_bytes());
+    }
+    table
+}
 
 /// The table of block checksums, checked against the superblock.
 pub fn read_table(medium: &impl Medium, superblock: &Superblock) -> Result<Vec<u8>, StoreError> {
@@ -54,7 +71,7 @@ pub fn read_table(medium: &impl Medium, superblock: &Superblock) -> Result<Vec<u
 }
 
 /// What checks the blocks of one image.
-struct Checker<'a> {
+pub struct Checker<'a> {
     superblock: &'a Superblock,
     table: Vec<u8>,
 }
@@ -126,89 +143,32 @@ pub fn read_part(
     Ok(bytes)
 }
 
-/// The region of an image in memory. With `verify`, every block is checked on the way;
-/// without, only the table is.
-pub fn load(
+/// The region of an image in memory of its own. With `verify`, every block is checked on the
+/// way; without, only the table is.
+pub fn read_region(
     medium: &impl Medium,
     superblock: &Superblock,
-    backing: Backing,
     verify: bool,
-) -> Result<LiveRegion, StoreError> {
-    let (file, layout) = (superblock.file(), superblock.layout);
-    let mapped = match backing {
-        Backing::PrivateMap => true,
-        Backing::Anonymous => false,
-        // Filling memory of its own means reading everything, which also checks it; when
-        // checking is put off, so is reading.
-        Backing::Automatic => !verify,
-    };
-    let length = layout.region_bytes as usize;
-    if mapped && let Some(map) = medium.map_private(file, layout.block_offset(0), length) {
-        let map = map.map_err(|error| StoreError::on_file("map", file, error))?;
-        if verify {
-            let mut first = None;
-            check_blocks(medium, superblock, |damage| {
-                first.get_or_insert(damage);
-            })?;
-            fail_on(first)?;
-        } else {
-            read_table(medium, superblock)?;
-        }
-        return Ok(LiveRegion::new(Owner::Map(map), layout));
-    }
-    let mut memory = Memory::zeroed(length).map_err(CreateError::from)?;
+) -> Result<Memory, StoreError> {
+    let length = superblock.layout.region_bytes as usize;
+    let mut region = Memory::zeroed(length).map_err(CreateError::from)?;
     let table = read_table(medium, superblock)?;
     let checker = Checker { superblock, table };
-    fill(medium, &checker, verify, &mut memory)?;
-    Ok(LiveRegion::new(Owner::Memory(memory), layout))
-}
-
-/// Fills a region from an image, by several threads if it is large. Whatever their order,
-/// the error is that of the lowest block: parts are begun in order, and a part begun is
-/// ended.
-fn fill(
-    medium: &impl Medium,
-    checker: &Checker<'_>,
-    verify: bool,
-    region: &mut [u8],
-) -> Result<(), StoreError> {
-    let threads = match region.len() >= THREADS_FROM_BYTES {
-        true => std::thread::available_parallelism().map_or(1, |count| count.get().min(4)),
-        false => 1,
-    };
+    #[cfg(not(target_family = "wasm"))]
+    if length >= THREADS_FROM_BYTES {
+        fill_by_threads(medium, &checker, verify, &mut region)?;
+        return Ok(region);
+    }
     let parts = region.chunks_mut((BLOCKS_A_READ * BLOCK_BYTES) as usize);
-    let parts = Mutex::new(parts.enumerate());
-    let failed = Mutex::new(None);
-    let work = || {
-        loop {
-            let next = locked(&parts).next();
-            let Some((part, bytes)) = next.filter(|_| locked(&failed).is_none()) else {
-                return;
-            };
-            let filled = fill_part(medium, checker, verify, part as u64 * BLOCKS_A_READ, bytes);
-            if let Err(error) = filled {
-                let mut failed = locked(&failed);
-                match &*failed {
-                    Some((earlier, _)) if *earlier < part => {}
-                    _ => *failed = Some((part, error)),
-                }
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // If there is no thread to be had, this one does it all.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-    failed.map_or(Ok(()), |(_, error)| Err(error))
+    for (first, bytes) in (0..).step_by(BLOCKS_A_READ as usize).zip(parts) {
+        fill_part(medium, &checker, verify, first, bytes)?;
+    }
+    Ok(region)
 }
 
 /// Reads blocks straight to where they belong; only a block that the region does not fill
 /// goes by way of a buffer.
-fn fill_part(
+pub fn fill_part(
     medium: &impl Medium,
     checker: &Checker<'_>,
     verify: bool,
@@ -237,10 +197,6 @@ fn fill_part(
     Ok(())
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn fail_on(damage: Option<Damage>) -> Result<(), StoreError> {
+pub fn fail_on(damage: Option<Damage>) -> Result<(), StoreError> {
     damage.map_or(Ok(()), |damage| Err(StoreError::Corrupt(damage)))
 }

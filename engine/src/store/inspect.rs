@@ -4,19 +4,17 @@
 //! written looks torn. So what looks torn or damaged is looked at again, and only what
 //! looks the same twice is reported.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::directory::Directory;
 use super::error::{Damage, StoreError};
 use super::examination::is_zero;
 use super::image::read_part;
 use super::layout::SUPERBLOCK_BYTES;
 use super::mark::Mark;
 use super::medium::{Medium, StoreFile};
-use super::recovery::filter_of;
+use super::origin::filter_of;
 use super::replay::{TornTail, replay};
 use super::snapshot::{ATTEMPTS, newest_superblock_soon};
 use super::superblock::{Superblock, VERSION};
@@ -105,12 +103,7 @@ pub struct Inspection {
     pub predicted_by: Option<&'static str>,
 }
 
-/// Inspects a store, beside a writer or not. Reads only.
-pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
-    inspect_on(&Directory::open_read_only(path.as_ref())?)
-}
-
-/// [`inspect`] on any medium.
+/// Inspects a store on any medium, beside a writer or not. Reads only.
 pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
     let look = look_twice(medium)?;
     let superblock = &look.superblock;
@@ -211,7 +204,7 @@ fn look_twice(medium: &impl Medium) -> Result<Look, StoreError> {
         if before.torn.is_none() && before.damage.is_none() {
             return Ok(before);
         }
-        std::thread::sleep(Duration::from_millis(10) * attempt);
+        medium.pause(Duration::from_millis(10) * attempt);
         let again = look(medium)?;
         if again == before {
             return Ok(again);

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 /// A file of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,6 +92,7 @@ pub trait Medium: Send + Sync + 'static {
 
     /// A private map of part of a file: changes stay in memory. `None` where files cannot
     /// be mapped.
+    #[cfg(not(target_family = "wasm"))]
     fn map_private(
         &self,
         _file: StoreFile,
@@ -100,7 +102,16 @@ pub trait Medium: Send + Sync + 'static {
         None
     }
 
+    /// Gives whoever else writes to the files this time to go on. A medium that nobody else
+    /// can write to need not wait.
+    fn pause(&self, _time: Duration) {}
+
     /// Seconds since 1970.
+    #[cfg(target_family = "wasm")]
+    fn unix_seconds(&self) -> u64;
+
+    /// Seconds since 1970.
+    #[cfg(not(target_family = "wasm"))]
     fn unix_seconds(&self) -> u64 {
         let now = std::time::SystemTime::now();
         now.duration_since(std::time::UNIX_EPOCH)

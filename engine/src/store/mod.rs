@@ -25,65 +25,64 @@
 //! assert_eq!(store.observe(b"https://harbour.example/")?, Verdict::Seen);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The format, recovery and inspection are pure functions over a [`Medium`], so that a
+//! browser makes and reads the same stores; what needs a disk or a thread is not in a
+//! WebAssembly build.
+// Who writes logs and checkpoints is native, but the format is one.
+#![cfg_attr(target_family = "wasm", allow(dead_code))]
 
-mod backup;
-mod checkpoint;
+// What a store is, over any medium: pure, like the rest of the engine.
+mod beginning;
 mod checksum;
-mod claims;
 mod create;
-mod directory;
-mod durable;
 mod error;
 mod examination;
+mod explanation;
 mod finding;
 pub mod format;
 mod frame;
-mod handle;
-mod handover;
 mod image;
+mod in_memory;
 mod inspect;
-mod keep;
 mod layout;
-mod live;
 mod log;
 mod mark;
 mod medium;
-mod merge;
 pub mod mutant;
+mod names;
+mod origin;
 mod padded;
-mod pending;
 mod plant;
-mod read_only;
-mod recovery;
-mod repair;
 mod replay;
-mod shared;
+mod report;
 mod snapshot;
 mod superblock;
-mod verification;
-mod view;
-mod vital_signs;
-mod worker;
 
-pub use backup::{BackupReport, backup};
+// What lives on a disk is no part of a WebAssembly build.
+#[cfg(not(target_family = "wasm"))]
+mod disk;
+#[cfg(not(target_family = "wasm"))]
+mod live;
+
+pub use beginning::{Beginning, Part};
 pub use checksum::StoreId;
-pub use claims::{Claim, Ticket};
 pub use create::CreateOptions;
-pub use directory::Directory;
-pub use durable::Durability;
-pub use error::{Damage, StoreError};
+pub use error::{Damage, Loss, StoreError};
 pub use examination::verify;
+pub use explanation::named;
 pub use finding::{Finding, Severity};
-pub use handle::{OpenOptions, Store};
-pub use image::Backing;
-pub use inspect::{Inspection, inspect, inspect_on};
+pub use in_memory::InMemory;
+pub use inspect::{Inspection, inspect_on};
 pub use layout::Layout;
 pub use medium::{Medium, StoreFile};
-pub use merge::{MergeError, MergeReport, merge};
-pub use pending::Pending;
-pub use read_only::ReadOnlyStore;
-pub use recovery::RecoveryReport;
-pub use repair::{Loss, RepairReport, repair};
+pub use names::{LOCK, check_names};
 pub use replay::TornTail;
-pub use shared::SharedStore;
 pub use superblock::Parameters;
+
+#[cfg(not(target_family = "wasm"))]
+pub use disk::{
+    Backing, BackupReport, Claim, Directory, Durability, MergeError, MergeReport, OpenOptions,
+    Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore, Store, Ticket, backup,
+    inspect, merge, repair,
+};

@@ -1,6 +1,7 @@
 //! Files as if they had the size they should have.
 
 use std::io;
+use std::time::Duration;
 
 use super::layout::Layout;
 use super::medium::{Medium, StoreFile};
@@ -52,5 +53,13 @@ impl<M: Medium> Medium for Padded<M> {
 
     fn sync(&self, _file: StoreFile) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn pause(&self, time: Duration) {
+        self.medium.pause(time);
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        self.medium.unix_seconds()
     }
 }

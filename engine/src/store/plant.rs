@@ -1,53 +1,33 @@
 //! Writing a state as a new store.
 
-use super::checkpoint::Checkpoint;
+use super::beginning::Beginning;
 use super::checksum::StoreId;
-use super::error::StoreError;
-use super::layout::LOG_START;
-use super::log::LogWriter;
-use super::mark::Mark;
-use super::medium::{Medium, StoreFile};
+use super::error::{Damage, StoreError};
+use super::medium::Medium;
 use super::snapshot::Snapshot;
-use super::superblock::{LogPosition, Superblock};
+use super::superblock::Superblock;
 
 /// Writes a state into files of zeros: its first image, an empty log, and a mark that says
 /// that all of it is durable. Reads it back to be sure.
 pub fn plant(
     medium: &impl Medium,
     store_id: StoreId,
-    mut snapshot: Snapshot,
+    snapshot: Snapshot,
 ) -> Result<(), StoreError> {
-    let (sequence, digest) = (snapshot.sequence(), snapshot.digest());
-    let chain = LogWriter::start_next(medium, &store_id, 0, 0)?;
-    let mut mark = Mark::default();
-    for _slot in 0..2 {
-        mark.advance(medium, &store_id, sequence)?;
-    }
-    medium
-        .sync(StoreFile::Mark)
-        .map_err(|error| StoreError::on_file("sync", StoreFile::Mark, error))?;
-    let image = Superblock {
-        store_id,
-        generation: 0,
-        log: LogPosition {
-            epoch: 0,
-            offset: LOG_START,
-            chain,
-            sequence,
-        },
+    let digest = snapshot.digest();
+    let described = Superblock {
         registers: snapshot.registers.clone(),
+        unix_seconds: medium.unix_seconds(),
         ..snapshot.superblock.clone()
     };
-    let checkpoint = Checkpoint::new(image, snapshot.live.freeze(), false);
-    checkpoint.write_some(medium, u64::MAX)?;
-    let written = checkpoint.finish(medium)?;
+    let written = Beginning::new(store_id, described, Some(&*snapshot.region)).write(medium)?;
     // One region in memory at a time: they can be large.
-    drop((checkpoint, snapshot));
+    drop(snapshot);
     let copy = Snapshot::load(medium, written)?;
     if copy.digest() == digest {
         return Ok(());
     }
-    Err(StoreError::Corrupt(super::error::Damage {
+    Err(StoreError::Corrupt(Damage {
         file: copy.superblock.file(),
         offset: 0,
         expected: format!("the state {digest:016x} that was written"),

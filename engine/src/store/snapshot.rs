@@ -7,15 +7,15 @@
 use std::time::Duration;
 
 use super::error::StoreError;
-use super::image::{self, Backing};
-use super::live::LiveRegion;
+use super::image::read_region;
 use super::mark::Mark;
 use super::medium::Medium;
-use super::recovery::{filter_of, newest_superblock};
+use super::origin::{filter_of, newest_superblock};
 use super::replay::{Replayed, replay};
 use super::superblock::Superblock;
 use crate::audit::AuditedFilter;
 use crate::filter::{FilterSpec, Registers, state_digest};
+use crate::region::Memory;
 
 /// How often a writer may overtake a reader before the reader gives up.
 pub const ATTEMPTS: u32 = 8;
@@ -25,7 +25,7 @@ pub struct Snapshot {
     pub superblock: Superblock,
     pub spec: FilterSpec,
     pub filter: AuditedFilter,
-    pub live: LiveRegion,
+    pub region: Memory,
     pub registers: Registers,
 }
 
@@ -34,13 +34,13 @@ impl Snapshot {
     pub fn load(medium: &impl Medium, superblock: Superblock) -> Result<Self, StoreError> {
         let (spec, filter) = filter_of(&superblock)?;
         // A map of a file that a writer may change would change with it.
-        let live = image::load(medium, &superblock, Backing::Anonymous, true)?;
+        let region = read_region(medium, &superblock, true)?;
         Ok(Snapshot {
             registers: superblock.registers.clone(),
             superblock,
             spec,
             filter,
-            live,
+            region,
         })
     }
 
@@ -92,11 +92,7 @@ impl Snapshot {
     /// observations before it.
     pub fn follow(&mut self, medium: &impl Medium, mark: &Mark) -> Result<Replayed, StoreError> {
         let (filter, registers) = (&self.filter, &mut self.registers);
-        let Some(region) = self.live.unfrozen() else {
-            return Err(StoreError::Parameters(
-                "a region just loaded is not frozen".to_owned(),
-            ));
-        };
+        let region = &mut *self.region;
         let Superblock {
             store_id,
             layout,
@@ -116,7 +112,7 @@ impl Snapshot {
 
     /// One number for the whole state.
     pub fn digest(&self) -> u64 {
-        state_digest(self.live.bytes(), &self.registers)
+        state_digest(&self.region, &self.registers)
     }
 }
 
@@ -127,7 +123,7 @@ pub fn newest_superblock_soon(medium: &impl Medium) -> Result<Superblock, StoreE
         attempt += 1;
         match newest_superblock(medium) {
             Err(StoreError::Corrupt(_)) if attempt < ATTEMPTS => {
-                std::thread::sleep(Duration::from_millis(1) * attempt);
+                medium.pause(Duration::from_millis(1) * attempt);
             }
             result => return result,
         }

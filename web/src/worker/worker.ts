@@ -4,10 +4,12 @@
 // There is no message to cancel: the page ends this worker and starts another, which
 // stops at once whatever the engine is doing and gives all its memory back.
 
-import initialise, { generate } from '../wasm/dedupstore_wasm.js';
+import { generate } from '../wasm/dedupstore_wasm.js';
 import type { Answer, EngineKind, FromWorker, Question, ToWorker } from '../protocol.js';
 import { advise } from './advise.js';
+import { explain } from './explain.js';
 import { examine } from './key.js';
+import { load } from './load.js';
 import { Pacer } from './pacer.js';
 import { registry } from './plain.js';
 import { run } from './run.js';
@@ -18,20 +20,11 @@ let pacer: Pacer | undefined;
 
 /** Loads the engine; one that did not come may come the next time. */
 function engine(): Promise<unknown> {
-  started ??= load().catch((error: unknown) => {
+  started ??= load(kind).catch((error: unknown) => {
     started = undefined;
     throw error;
   });
   return started;
-}
-
-/** Both engines have the same bindings. */
-function load(): Promise<unknown> {
-  if (kind === 'plain') {
-    return initialise();
-  }
-  const complete = new URL('../wasm/dedupstore_wasm_complete_bg.wasm', import.meta.url);
-  return initialise({ module_or_path: complete });
 }
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
@@ -88,17 +81,6 @@ async function answer(question: Question): Promise<Answer> {
 
 function fail(error: unknown): void {
   tell({ kind: 'failed', message: explain(error) });
-}
-
-/** The engine's refusals are sentences already; a trap is only a name. */
-function explain(error: unknown): string {
-  if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
-    return (
-      `The engine stopped (${error.message}). It has probably run out of memory: ` +
-      'try a smaller memory, fewer filters or a shorter log.'
-    );
-  }
-  return error instanceof Error ? error.message : String(error);
 }
 
 function tell(message: FromWorker): void {

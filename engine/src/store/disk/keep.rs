@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::{rename_to_new_name, sync_directory};
-use super::error::StoreError;
-use super::medium::StoreFile;
+use crate::store::error::StoreError;
+use crate::store::medium::StoreFile;
 
 /// Copies files of a store into a new directory beside it, durably. If that fails, nothing
 /// is left of it.

@@ -13,15 +13,15 @@ use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::checksum::{StoreId, placed};
-use super::error::StoreError;
 use super::handover::{Copies, Handover};
-use super::layout::{BLOCK_BYTES, Layout, SUPERBLOCK_BYTES};
-use super::live::{Frozen, Saving};
-use super::log::LogWriter;
-use super::medium::{Medium, StoreFile};
-use super::mutant::{Mutant, planted};
-use super::superblock::Superblock;
+use crate::store::error::StoreError;
+use crate::store::image::{block_checksum, table_checksum};
+use crate::store::layout::{BLOCK_BYTES, SUPERBLOCK_BYTES};
+use crate::store::live::{Frozen, Saving};
+use crate::store::log::LogWriter;
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::mutant::{Mutant, planted};
+use crate::store::superblock::Superblock;
 
 /// A block's length in memory.
 const BLOCK: usize = BLOCK_BYTES as usize;
@@ -246,23 +246,4 @@ impl<M: Medium> Saving for Saver<'_, M> {
             failure.get_or_insert(error);
         }
     }
-}
-
-/// The checksum of a block, padded with zeros to its full length.
-pub fn block_checksum(store_id: &StoreId, generation: u64, block: u64, bytes: &[u8]) -> u32 {
-    debug_assert_eq!(bytes.len() as u64, BLOCK_BYTES);
-    placed(store_id, generation, block, bytes)
-}
-
-/// The checksum of the table of checksums. Its place is one that no block has.
-pub fn table_checksum(superblock: &Superblock, table: &[u8]) -> u32 {
-    placed(&superblock.store_id, superblock.generation, u64::MAX, table)
-}
-
-/// The table of an image whose region is all zeros.
-pub fn table_of_zeros(store_id: &StoreId, generation: u64, layout: &Layout) -> Vec<u8> {
-    let zeros = [0; BLOCK_BYTES as usize];
-    (0..layout.blocks())
-        .flat_map(|block| block_checksum(store_id, generation, block, &zeros).to_le_bytes())
-        .collect()
 }

@@ -6,19 +6,19 @@ use super::checkpoint::Checkpoint;
 use super::claims::{Claim, Claims, Ticket};
 use super::directory::Directory;
 use super::durable::{Durability, Progress, SyncThread};
-use super::error::StoreError;
-use super::frame::{Kind, Payload};
-use super::image::Backing;
-use super::live::LiveRegion;
-use super::log::LogWriter;
-use super::medium::Medium;
+use super::loading::Backing;
 use super::recovery::{Recovered, RecoveryReport, recover};
-use super::superblock::{LogPosition, SPARSE_LOG, Superblock};
 use super::verification::DeferredCheck;
 use super::worker::{CheckpointThread, Done, Job};
 use crate::audit::{AuditedFilter, Trace};
 use crate::filter::{FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
+use crate::store::error::StoreError;
+use crate::store::frame::{Kind, Payload};
+use crate::store::live::LiveRegion;
+use crate::store::log::LogWriter;
+use crate::store::medium::Medium;
+use crate::store::superblock::{LogPosition, SPARSE_LOG, Superblock};
 
 /// How a store is opened.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl Default for OpenOptions {
 
 /// A filter whose state survives.
 ///
-/// See the [module](super) for what is promised.
+/// See the [module](crate::store) for what is promised.
 pub struct Store<M: Medium = Directory> {
     pub(super) progress: Arc<Progress<M>>,
     pub(super) active: Superblock,

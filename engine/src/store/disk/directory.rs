@@ -7,13 +7,13 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use super::error::StoreError;
-use super::layout::Layout;
-use super::live::map_privately;
-use super::medium::{Medium, StoreFile};
-
-const LOCK: &str = "lock";
+use crate::store::error::StoreError;
+use crate::store::layout::Layout;
+use crate::store::live::map_privately;
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::names::{LOCK, check_names};
 
 /// The files of a store.
 #[derive(Debug)]
@@ -170,28 +170,13 @@ impl Directory {
     fn check(path: &Path) -> Result<(), StoreError> {
         let metadata =
             fs::metadata(path).map_err(|error| StoreError::on_path("open", path, error))?;
-        let not_a_store = |reason: String| {
-            Err(StoreError::NotAStore {
-                path: path.to_owned(),
-                reason,
-            })
-        };
         if !metadata.is_dir() {
-            return not_a_store("it is a file; a store is a directory".to_owned());
+            return Err(StoreError::NotAStore {
+                path: path.to_owned(),
+                reason: "it is a file; a store is a directory".to_owned(),
+            });
         }
-        if path.join(super::shared::COUNT_FILE).is_file() {
-            return not_a_store(format!(
-                "it is a shared store, of several parts; name one, for example {}",
-                path.join(super::shared::shard_name(0)).display()
-            ));
-        }
-        let names = StoreFile::ALL.map(StoreFile::name);
-        for name in names.into_iter().chain([LOCK]) {
-            if !path.join(name).is_file() {
-                return not_a_store(format!("it has no file `{name}`"));
-            }
-        }
-        Ok(())
+        check_names(path, |name| path.join(name).is_file())
     }
 }
 
@@ -343,5 +328,9 @@ impl Medium for Directory {
         length: usize,
     ) -> Option<io::Result<memmap2::MmapMut>> {
         Some(map_privately(&self.files[file as usize], offset, length))
+    }
+
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
     }
 }

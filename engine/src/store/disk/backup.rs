@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::create::random_id;
 use super::directory::Directory;
-use super::error::StoreError;
-use super::plant::plant;
-use super::snapshot::Snapshot;
+use super::making::random_id;
+use crate::store::error::StoreError;
+use crate::store::plant::plant;
+use crate::store::snapshot::Snapshot;
 
 /// What a copy holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

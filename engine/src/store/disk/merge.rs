@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::create::random_id;
 use super::directory::Directory;
-use super::error::StoreError;
-use super::plant::plant;
-use super::snapshot::Snapshot;
+use super::making::random_id;
+use crate::store::error::StoreError;
+use crate::store::plant::plant;
+use crate::store::snapshot::Snapshot;
 
 /// What a merged store holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,18 +92,13 @@ pub fn merge(
         }
     }
     let Snapshot {
-        live,
+        region,
         registers,
         filter,
         ..
     } = &mut union;
-    let united = match live.unfrozen() {
-        Some(region) => {
-            let other = (&other.filter, other.live.bytes(), &other.registers);
-            filter.unite(region, registers, other)
-        }
-        None => Err("its region is being written"),
-    };
+    let met = (&other.filter, &*other.region, &other.registers);
+    let united = filter.unite(region, registers, met);
     united.map_err(|reason| MergeError::NoUnion {
         filter: union.spec.to_string(),
         reason,

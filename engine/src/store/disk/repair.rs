@@ -8,45 +8,22 @@
 //!
 //! **Invariant:** nothing is changed before what it was is safe beside it.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::directory::Directory;
 use super::durable::Durability;
-use super::error::StoreError;
-use super::examination::{Examination, examine, verify};
-use super::finding::Finding;
 use super::handle::{OpenOptions, Store};
-use super::image::Backing;
 use super::keep::{beside, keep_copies, replace};
-use super::mark::Mark;
-use super::medium::{Medium, StoreFile};
-use super::plant::plant;
+use super::loading::Backing;
 use super::recovery::recover_from;
-use super::snapshot::Snapshot;
-
-/// Observations that were durable and cannot be brought back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// The first of them, counted from one.
-    pub first: u64,
-    /// The last of them; nothing if the mark that would tell is lost too.
-    pub last: Option<u64>,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.last {
-            Some(last) => write!(f, "observations {} to {last}", self.first),
-            None => write!(
-                f,
-                "observations from {} on (how many is not known)",
-                self.first
-            ),
-        }
-    }
-}
+use crate::store::error::{Loss, StoreError};
+use crate::store::examination::{Examination, examine, verify};
+use crate::store::finding::Finding;
+use crate::store::mark::Mark;
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::plant::plant;
+use crate::store::snapshot::Snapshot;
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq)]

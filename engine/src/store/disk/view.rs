@@ -1,12 +1,12 @@
 //! What a store says of itself while it is open.
 
 use super::handle::Store;
-use super::medium::Medium;
 use super::recovery::RecoveryReport;
-use super::superblock::Parameters;
 use crate::audit::AuditReport;
 use crate::filter::{AnyFilter, FilterSpec, Registers};
 use crate::fingerprint::KeyHasher;
+use crate::store::medium::Medium;
+use crate::store::superblock::Parameters;
 
 impl<M: Medium> Store<M> {
     /// What opening the store found.

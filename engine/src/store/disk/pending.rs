@@ -1,13 +1,13 @@
 //! Verdicts first, the record after: for those who must deliver in between.
 
-use super::error::StoreError;
 use super::handle::Store;
-use super::layout::LOG_START;
-use super::log::LogWriter;
-use super::medium::Medium;
-use super::superblock::LogPosition;
 use crate::audit::Trace;
 use crate::filter::{Observation, Verdict};
+use crate::store::error::StoreError;
+use crate::store::layout::LOG_START;
+use crate::store::log::LogWriter;
+use crate::store::medium::Medium;
+use crate::store::superblock::LogPosition;
 
 impl<M: Medium> Store<M> {
     /// Decides about many keys without recording them yet: they are recorded by

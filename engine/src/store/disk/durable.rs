@@ -5,11 +5,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::checksum::StoreId;
-use super::error::StoreError;
-use super::mark::Mark;
-use super::medium::{Medium, StoreFile};
-use super::mutant::{Mutant, planted};
+use crate::store::checksum::StoreId;
+use crate::store::error::StoreError;
+use crate::store::mark::Mark;
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::mutant::{Mutant, planted};
 
 /// When what was observed becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

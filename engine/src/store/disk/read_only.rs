@@ -3,14 +3,20 @@
 use std::path::Path;
 
 use super::directory::Directory;
-use super::error::StoreError;
 use super::handle::Store;
-use super::medium::Medium;
-use super::snapshot::Snapshot;
-use super::superblock::Parameters;
 use crate::audit::AuditReport;
 use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
+use crate::store::error::StoreError;
+use crate::store::inspect::{Inspection, inspect_on};
+use crate::store::medium::Medium;
+use crate::store::snapshot::Snapshot;
+use crate::store::superblock::Parameters;
+
+/// Inspects a store, beside a writer or not. Reads only.
+pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
+    inspect_on(&Directory::open_read_only(path.as_ref())?)
+}
 
 /// What was durable in a store when it was opened, and perhaps a little more, in memory. It
 /// takes no lock and writes nothing; what a writer does afterwards is not seen.
@@ -45,11 +51,11 @@ impl ReadOnlyStore {
     pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Verdict {
         let Snapshot {
             filter,
-            live,
+            region,
             registers,
             ..
         } = &self.snapshot;
-        filter.contains(live.bytes(), registers, fingerprint)
+        filter.contains(region, registers, fingerprint)
     }
 
     /// What hashes its keys.
@@ -86,7 +92,7 @@ impl ReadOnlyStore {
 
     /// The large part of the state: the filter's bytes, and the audit's behind them.
     pub fn region(&self) -> &[u8] {
-        self.snapshot.live.bytes()
+        &self.snapshot.region
     }
 
     /// The small part of the state.

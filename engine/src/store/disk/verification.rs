@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::durable::Progress;
-use super::error::StoreError;
-use super::image::check_blocks;
-use super::medium::Medium;
-use super::superblock::Superblock;
+use crate::store::error::StoreError;
+use crate::store::image::check_blocks;
+use crate::store::medium::Medium;
+use crate::store::superblock::Superblock;
 
 /// A check of every block that was put off, under way. A bad block poisons the store; no
 /// checkpoint may be taken before the check has ended, lest it give rot a good checksum.

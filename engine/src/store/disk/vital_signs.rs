@@ -1,7 +1,7 @@
 //! What can be said of a store while it works.
 
 use super::handle::Store;
-use super::medium::Medium;
+use crate::store::medium::Medium;
 
 impl<M: Medium> Store<M> {
     /// How many checkpoints have been taken.

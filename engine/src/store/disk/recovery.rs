@@ -1,16 +1,17 @@
 //! From files to a state: the newest whole image, and the log behind it.
 
-use super::error::{Damage, StoreError};
-use super::frame::FRAME_HEADER_BYTES;
-use super::image::{self, Backing};
-use super::live::LiveRegion;
-use super::mark::Mark;
-use super::medium::{Medium, StoreFile};
-use super::mutant::{Mutant, planted};
-use super::replay::{Replayed, TornTail, replay};
-use super::superblock::{LogPosition, Superblock};
+use super::loading::{self, Backing};
 use crate::audit::AuditedFilter;
 use crate::filter::{FilterSpec, Registers};
+use crate::store::error::StoreError;
+use crate::store::frame::FRAME_HEADER_BYTES;
+use crate::store::live::LiveRegion;
+use crate::store::mark::Mark;
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::mutant::{Mutant, planted};
+use crate::store::origin::{filter_of, newest_superblock};
+use crate::store::replay::{Replayed, TornTail, replay};
+use crate::store::superblock::{LogPosition, Superblock};
 
 /// What opening a store found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,63 +39,6 @@ pub struct Recovered {
     replayed: Replayed,
 }
 
-/// The superblock to start from: the newest whole one.
-pub fn newest_superblock(medium: &impl Medium) -> Result<Superblock, StoreError> {
-    let read = [StoreFile::Image0, StoreFile::Image1].map(|file| Superblock::read(medium, file));
-    match read {
-        [Ok(a), Ok(b)] => {
-            let (older, newer) = if a.generation < b.generation {
-                (a, b)
-            } else {
-                (b, a)
-            };
-            if older.store_id != newer.store_id || older.generation + 1 != newer.generation {
-                return Err(StoreError::Corrupt(Damage {
-                    file: newer.file(),
-                    offset: super::superblock::offset::GENERATION as u64,
-                    expected: "images of one store and of successive generations".to_owned(),
-                    found: format!("generations {} and {}", older.generation, newer.generation),
-                }));
-            }
-            match planted(Mutant::OldestImageChosen) {
-                true => Ok(older),
-                false => Ok(newer),
-            }
-        }
-        // An image of a newer format may be the newer one: nothing is safe to assume.
-        [Err(error), _] | [_, Err(error)] if !matches!(error, StoreError::Corrupt(_)) => Err(error),
-        [Ok(only), Err(_)] | [Err(_), Ok(only)] => Ok(only),
-        [Err(error), Err(_)] => Err(error),
-    }
-}
-
-/// The filter that a superblock describes, if it fits the sizes it claims.
-pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter), StoreError> {
-    let parameters = &superblock.parameters;
-    let spec: FilterSpec = parameters.filter.parse().map_err(|error| {
-        StoreError::Parameters(format!("the store's filter is not known here: {error}"))
-    })?;
-    let filter =
-        crate::seen_set::build_for_keys(&spec, parameters.memory_bits, superblock.audit_bytes)?;
-    if filter.region_bytes() as u64 != superblock.layout.region_bytes {
-        return Err(StoreError::Corrupt(Damage {
-            file: superblock.file(),
-            offset: super::superblock::offset::REGION_BYTES as u64,
-            expected: format!("a region of {} bytes", filter.region_bytes()),
-            found: superblock.layout.region_bytes.to_string(),
-        }));
-    }
-    if superblock.registers.observations() != superblock.log.sequence {
-        return Err(StoreError::Corrupt(Damage {
-            file: superblock.file(),
-            offset: super::superblock::offset::SEQUENCE as u64,
-            expected: format!("{} observations", superblock.registers.observations()),
-            found: superblock.log.sequence.to_string(),
-        }));
-    }
-    Ok((spec, filter))
-}
-
 /// Reads the state; writes nothing.
 pub fn recover(
     medium: &impl Medium,
@@ -113,7 +57,7 @@ pub fn recover_from(
 ) -> Result<Recovered, StoreError> {
     let (spec, filter) = filter_of(&active)?;
     let mark = Mark::read(medium, &active.store_id)?;
-    let mut live = image::load(medium, &active, backing, verify)?;
+    let mut live = loading::load(medium, &active, backing, verify)?;
     let mut registers = active.registers.clone();
     let mut verdicts = Vec::new();
     let Some(region) = live.unfrozen() else {

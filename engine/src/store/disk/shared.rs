@@ -10,23 +10,18 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
-use super::create::{CreateOptions, random, random_id};
 use super::directory::{Directory, rename_to_new_name, sync_directory};
-use super::error::StoreError;
 use super::handle::{OpenOptions, Store};
-use super::layout::MIN_LOG_BYTES;
+use super::making::{random, random_id};
 use crate::filter::{Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
+use crate::store::create::CreateOptions;
+use crate::store::error::StoreError;
+use crate::store::layout::MIN_LOG_BYTES;
+use crate::store::names::{SHARD_COUNT, shard_name};
 
-/// Says how many parts there are: without it, a missing last part would go unnoticed.
-pub const COUNT_FILE: &str = "shards";
 /// The most parts there can be: their names have three digits.
 const MAX_SHARDS: usize = 1000;
-
-/// The name of a part's directory.
-pub fn shard_name(index: usize) -> String {
-    format!("shard.{index:03}.dds")
-}
 
 /// A filter whose state survives, for many threads at once.
 pub struct SharedStore {
@@ -65,7 +60,7 @@ impl SharedStore {
                     part.fill(directory, random_id())
                 })?;
             }
-            let count = making.join(COUNT_FILE);
+            let count = making.join(SHARD_COUNT);
             fs::write(&count, format!("{shards}\n"))
                 .and_then(|()| fs::File::open(&count)?.sync_all())
                 .map_err(|error| StoreError::on_path("write", &count, error))?;
@@ -92,7 +87,7 @@ impl SharedStore {
             reason: reason.to_owned(),
         };
         fs::metadata(path).map_err(|error| StoreError::on_path("open", path, error))?;
-        let count = fs::read_to_string(path.join(COUNT_FILE))
+        let count = fs::read_to_string(path.join(SHARD_COUNT))
             .map_err(|_| not_a_store("it has no file `shards`, so it is no shared store"))?;
         let count = count.trim().parse::<usize>().ok();
         let count = count.filter(|count| (1..=MAX_SHARDS).contains(count));

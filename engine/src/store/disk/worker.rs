@@ -6,9 +6,9 @@ use std::thread::JoinHandle;
 
 use super::checkpoint::{Checkpoint, prepare};
 use super::durable::Progress;
-use super::error::StoreError;
-use super::medium::Medium;
-use super::superblock::Superblock;
+use crate::store::error::StoreError;
+use crate::store::medium::Medium;
+use crate::store::superblock::Superblock;
 
 /// What the thread is asked for.
 pub enum Job {

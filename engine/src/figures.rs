@@ -1,0 +1,99 @@
+//! Numbers as people read them: the same words on every surface.
+
+/// 1234567 as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share as a percentage with three digits that mean something.
+pub fn percent(share: Option<f64>) -> String {
+    match share.map(|share| 100.0 * share) {
+        None => "–".to_owned(),
+        Some(0.0) => "0 %".to_owned(),
+        Some(percent) if percent >= 10.0 => format!("{percent:.1} %"),
+        Some(percent) if percent >= 1.0 => format!("{percent:.2} %"),
+        Some(percent) if percent >= 0.001 => format!("{percent:.3} %"),
+        Some(percent) if percent >= 1e-9 => format!("{percent:.1e} %"),
+        Some(_) => "under 1e-9 %".to_owned(),
+    }
+}
+
+/// The size in the largest unit that leaves at least 1, to three digits or so.
+pub fn show_bits(bits: u64) -> String {
+    if !bits.is_multiple_of(8) {
+        return format!("{bits} bits");
+    }
+    let bytes = bits / 8;
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let power = (bytes.max(1).ilog2() / 10).min(4);
+    let value = bytes as f64 / (1u64 << (10 * power)) as f64;
+    let digits = match value {
+        v if v == v.trunc() => 0,
+        v if v < 10.0 => 2,
+        _ => 1,
+    };
+    format!("{value:.digits$} {}", units[power as usize])
+}
+
+/// A time in the largest unit that leaves at least 2.
+pub fn duration(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(percent(None), "–");
+        assert_eq!(percent(Some(0.0)), "0 %");
+        assert_eq!(percent(Some(0.16361)), "16.4 %");
+        assert_eq!(percent(Some(0.0163)), "1.63 %");
+        assert_eq!(percent(Some(0.000_163)), "0.016 %");
+        assert_eq!(percent(Some(0.000_001)), "1.0e-4 %");
+    }
+
+    #[test]
+    fn sizes_as_people_read_them() {
+        for (bits, text) in [
+            (64, "8 B"),
+            (67, "67 bits"),
+            (8 << 10, "1 KiB"),
+            (8 * 1536, "1.50 KiB"),
+            (8 << 26, "64 MiB"),
+            (8 * 1_300_000, "1.24 MiB"),
+        ] {
+            assert_eq!(show_bits(bits), text);
+        }
+    }
+
+    #[test]
+    fn times_for_people() {
+        for (seconds, text) in [
+            (0, "0 s"),
+            (119, "119 s"),
+            (120, "2 min"),
+            (7200, "2 h"),
+            (864_000, "10 d"),
+        ] {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+}
