@@ -4,6 +4,7 @@
 //! every number it shows comes from here.
 
 mod curve;
+mod inside;
 mod key;
 mod outcome;
 mod profile;
@@ -13,6 +14,7 @@ mod shape;
 mod simulator;
 
 pub use curve::Curve;
+pub use inside::{ArrivedKey, CellLook, Inside, KeyLook, MistakeRow};
 pub use key::{KeyChoice, Merging, PreviewRow, can_match_patterns, can_normalize};
 pub use outcome::Outcome;
 pub use profile::Profile;

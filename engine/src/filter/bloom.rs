@@ -18,7 +18,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::set_bit;
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -132,8 +132,16 @@ impl Filter for Bloom {
         self.parts.probe(region, fingerprint)
     }
 
-    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        self.parts.places(fingerprint)
+    fn anatomy(&self) -> Anatomy {
+        self.parts.anatomy("")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.parts.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.parts.evidence(region, fingerprint)
     }
 
     /// A bit is set if either set it; the keys of both may count twice as New.

@@ -20,7 +20,9 @@
 //! Sharing Protocol", 1998. Four bits a counter are its choice.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::Cells;
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -165,6 +167,27 @@ impl Filter for Counting {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.probe(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "counter",
+            content: "count",
+            row: "filter",
+            row_cells: self.cell_count,
+            most: u64::from(self.most),
+            loss: "",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(self.cells.get(region, index))
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let width = self.cells.width_bits();
+        let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
+        Evidence::all_in_use(0, self.positions(fingerprint).map(counter))
     }
 
     fn forget<R: Region + ?Sized>(

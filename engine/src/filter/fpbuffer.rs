@@ -15,7 +15,7 @@
 
 use super::buffer_table::BufferTable;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::region::Region;
 use crate::rng::Generator;
@@ -125,6 +125,18 @@ impl Filter for FpBuffer {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.table.contains(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        self.table.anatomy()
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.table.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.table.evidence(region, fingerprint)
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@
 //! **Invariant:** no floating point, no clock and no global randomness in `observe`.
 
 mod aging;
+mod anatomy;
 mod any;
 mod blocked;
 mod bloom;
@@ -36,6 +37,7 @@ mod stable;
 mod word;
 
 pub use aging::Aging;
+pub use anatomy::Anatomy;
 pub use any::{AnyFilter, registry};
 pub use blocked::Blocked;
 pub use bloom::Bloom;
@@ -46,7 +48,7 @@ pub use counting::Counting;
 pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 pub use dsqf::Dsqf;
 pub use fpbuffer::FpBuffer;
-pub use place::Place;
+pub use place::{Evidence, Place, Wanted};
 pub use recent::Recent;
 pub use registers::{Registers, state_digest};
 pub use rlbsbf::Rlbsbf;
@@ -201,11 +203,15 @@ pub trait Filter: Sized {
         Verdict::New
     }
 
-    /// The cells that decide about a key, for people to look at; none if a filter's ways are
-    /// not to be shown so.
-    fn places(&self, _fingerprint: Fingerprint) -> Vec<Place> {
-        Vec::new()
-    }
+    /// What its cells are, for people to look at.
+    fn anatomy(&self) -> Anatomy;
+
+    /// What a cell holds; 0 if it is empty.
+    fn cell(&self, region: &[u8], index: u64) -> u64;
+
+    /// The cells that decide about a key, with what they hold now. What
+    /// [`contains`](Filter::contains) says follows from it.
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence;
 
     /// Makes the state that of a filter which has met what either of two has, where there is
     /// such a state; else says why not, and changes nothing. Both have this geometry and the

@@ -22,7 +22,9 @@
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::fields::{Carry, Share};
 use super::lines::{LINE_BITS, LINE_BYTES, Lines};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -130,6 +132,16 @@ impl Recent {
             kept = 0;
         }
         Ranked { found: false, grew }
+    }
+
+    /// A field of all there are, to be looked at.
+    fn field(&self, region: &[u8], index: u64) -> Place {
+        let (line, field) = (
+            index / u64::from(self.fields),
+            index % u64::from(self.fields),
+        );
+        let offset_bits = line * LINE_BITS + field * u64::from(self.width_bits);
+        Place::read("field", index, offset_bits, self.width_bits, region)
     }
 
     /// The last field, seen in the last word. It lies there as a whole, as no field is
@@ -254,6 +266,29 @@ impl Filter for Recent {
             true => Verdict::Seen,
             false => Verdict::New,
         }
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "field",
+            content: "fingerprint",
+            row: "line",
+            row_cells: u64::from(self.fields),
+            most: self.values(),
+            loss: "pushed out of its line by newer keys",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.field(region, index).value
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (at, value) = self.claim(fingerprint);
+        let line = (at / LINE_BYTES) as u64;
+        let fields = u64::from(self.fields);
+        let indices = line * fields..(line + 1) * fields;
+        Evidence::any_equal(line, value, indices.map(|index| self.field(region, index)))
     }
 
     #[inline(always)]

@@ -23,7 +23,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{bit, clear_bit, first_set_bit, set_bit};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -231,6 +231,18 @@ impl Filter for Rsbf {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.parts.probe(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        self.parts.anatomy("cleared for newer keys")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.parts.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.parts.evidence(region, fingerprint)
     }
 
     #[inline(always)]

@@ -19,7 +19,9 @@
 //! and P neighbouring cells stand for P random cells; no difference can be measured.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::{Cells, read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -226,16 +228,25 @@ impl Filter for Stable {
         }
     }
 
-    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        let width_bits = self.cells.width_bits();
-        self.positions(fingerprint)
-            .map(|index| Place {
-                index,
-                offset_bits: index * u64::from(width_bits),
-                width_bits,
-                meaning: "counter",
-            })
-            .collect()
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "counter",
+            content: "count",
+            row: "filter",
+            row_cells: self.cell_count,
+            most: u64::from(self.max),
+            loss: "worn down to 0",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(self.cells.get(region, index))
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let width = self.cells.width_bits();
+        let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
+        Evidence::all_in_use(0, self.positions(fingerprint).map(counter))
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@
 mod crawl;
 mod gap_meter;
 mod golden;
+mod inside;
 mod log_form;
 mod renaming;
 pub mod reproduce;
@@ -20,6 +21,9 @@ mod zipf;
 
 pub use gap_meter::GapMeter;
 pub use golden::{GoldenState, golden_states};
+pub use inside::{
+    Arrived, Inside, InsideError, MOST_CELLS, Mistake, Mistakes, Reason, WatchedCell,
+};
 pub use log_form::{LogForm, UnknownLogForm};
 pub use scoreboard::{CurvePoint, Scoreboard};
 pub use simulation::{Clock, Contestant, NoClock, Simulation};
