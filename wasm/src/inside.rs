@@ -132,11 +132,8 @@ impl Inside {
     /// Where in the stream each cell changed last, counted from 1; 0 if it never did.
     #[wasm_bindgen(js_name = changedAt)]
     pub fn changed_at(&self) -> Vec<f64> {
-        let position = |by: &Arrived| by.position as f64;
         let cells = self.inside.cells().iter();
-        cells
-            .map(|cell| cell.changed_by.as_deref().map_or(0.0, position))
-            .collect()
+        cells.map(|cell| cell.changed_at as f64).collect()
     }
 
     /// What each cell held before its last change.
@@ -174,6 +171,13 @@ impl Inside {
         self.latest(self.inside.missed())
     }
 
+    /// A cell in words: what it holds, since when, by whom.
+    #[wasm_bindgen(js_name = cellLook)]
+    pub fn cell_look(&self, index: usize) -> Option<CellLook> {
+        let cell = self.inside.cells().get(index)?;
+        Some(self.look_at_cell(index as u64, cell.value, cell.value > 0))
+    }
+
     /// What decides about a key now, by its number as [`ArrivedKey`] has it.
     #[wasm_bindgen(js_name = lookAt)]
     pub fn look_at(&self, id: &str) -> Result<KeyLook, JsError> {
@@ -184,14 +188,11 @@ impl Inside {
             Wanted::Exactly(value) => self.inside.anatomy().value_in_words(value),
         };
         let cell = |cell: &Place| {
-            let by = self.inside.cells()[cell.index as usize].changed_by.as_ref();
-            CellLook {
-                index: cell.index as f64,
-                value: self.inside.anatomy().value_in_words(cell.value),
-                is_met: evidence.wanted.is_met_by(cell.value),
-                changed_at: by.map(|by| by.position as f64),
-                changed_by: by.map(|by| shown(&by.key)),
-            }
+            self.look_at_cell(
+                cell.index,
+                cell.value,
+                evidence.wanted.is_met_by(cell.value),
+            )
         };
         Ok(KeyLook {
             verdict: in_a_word(evidence.verdict()).to_owned(),
@@ -203,6 +204,19 @@ impl Inside {
 }
 
 impl Inside {
+    fn look_at_cell(&self, index: u64, value: u64, is_met: bool) -> CellLook {
+        let watched = &self.inside.cells()[index as usize];
+        let left_by = watched.left_by.as_deref();
+        CellLook {
+            index: index as f64,
+            value: self.inside.anatomy().value_in_words(value),
+            is_met,
+            changed_at: watched.changed_at as f64,
+            left_at: left_by.map(|key| key.position as f64),
+            left_by: left_by.map(|key| shown(&key.key)),
+        }
+    }
+
     fn latest(&self, mistakes: &Mistakes) -> Vec<MistakeRow> {
         let rows = mistakes.latest().map(|mistake| MistakeRow {
             arrived: ArrivedKey::of(&mistake.arrived),
@@ -293,10 +307,13 @@ pub struct CellLook {
     /// Whether that is what is wanted.
     #[wasm_bindgen(readonly, js_name = isMet)]
     pub is_met: bool,
-    /// Where in the stream it changed last, if it did.
+    /// Where in the stream it changed last; 0 if it never did.
     #[wasm_bindgen(readonly, js_name = changedAt)]
-    pub changed_at: Option<f64>,
-    /// The key that came then.
-    #[wasm_bindgen(readonly, js_name = changedBy)]
-    pub changed_by: Option<String>,
+    pub changed_at: f64,
+    /// Where the key came that left what it holds.
+    #[wasm_bindgen(readonly, js_name = leftAt)]
+    pub left_at: Option<f64>,
+    /// That key.
+    #[wasm_bindgen(readonly, js_name = leftBy)]
+    pub left_by: Option<String>,
 }

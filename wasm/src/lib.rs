@@ -18,7 +18,7 @@ pub use inside::{ArrivedKey, CellLook, Inside, KeyLook, MistakeRow};
 pub use key::{KeyChoice, Merging, PreviewRow, can_match_patterns, can_normalize};
 pub use outcome::Outcome;
 pub use profile::Profile;
-pub use registry::{FilterEntry, ParameterEntry, filters};
+pub use registry::{FilterEntry, ParameterEntry, filters, misfit};
 pub use sample::generate;
 pub use shape::{KeyOffer, LogShape, shape_of};
 pub use simulator::Simulator;

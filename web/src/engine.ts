@@ -17,7 +17,7 @@ export interface RunListener {
   failed(message: string): void;
 }
 
-function startWorker(hear: (message: FromWorker) => void): Worker {
+export function startWorker(hear: (message: FromWorker) => void): Worker {
   const worker = new Worker(new URL('./worker/worker.ts', import.meta.url), { type: 'module' });
   worker.onmessage = (event: MessageEvent<FromWorker>) => hear(event.data);
   worker.onerror = (event) => {

@@ -5,6 +5,7 @@ import { find, withCode } from './element.js';
 import { Clerk, Run } from './engine.js';
 import { FilterList } from './filter-list.js';
 import { InvalidInput } from './invalid-input.js';
+import { LookInside } from './inside/view.js';
 import { KeyInput } from './key-input.js';
 import { readLink, writeLink } from './link.js';
 import { LogInput } from './log-input.js';
@@ -32,7 +33,8 @@ const filters = new FilterList();
 const seed = new SeedInput();
 const pace = new PaceInput();
 const view = new RunView();
-const map = new MapView(complain);
+const map = new MapView(clerk, complain);
+const inside = new LookInside();
 const takeAway = new TakeAway(linkNow);
 let run: Run | undefined;
 let latest: Snapshot | undefined;
@@ -43,6 +45,7 @@ clerk
   .ask({ kind: 'registry' })
   .then((answer) => {
     filters.fill(answer.filters);
+    map.know(answer.filters);
     key.enable(answer.abilities);
     restore();
   })
@@ -76,6 +79,7 @@ async function start(): Promise<void> {
   complain('');
   latest = undefined;
   map.clear();
+  inside.clear();
   pace.begin();
   view.begin(order.name, order.entries.length);
   try {
@@ -113,6 +117,7 @@ function race(order: RunOrder): void {
     failed,
   });
   pace.follow(run);
+  inside.offer(order);
 }
 
 function failed(reason: string): void {

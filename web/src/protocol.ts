@@ -1,8 +1,15 @@
 // What the page and its workers say to each other. Everything here is plain data:
 // it crosses between threads by being copied.
 
+import type { CellLook, InsideOrder, InsideState } from './inside/data.js';
+
 export type ToWorker =
   | { kind: 'run'; order: RunOrder }
+  | { kind: 'inside'; order: InsideOrder }
+  /** A key to look at, in a filter that is looked into. */
+  | { kind: 'pick'; id: string | null }
+  /** A cell to look at. */
+  | { kind: 'point'; index: number }
   | { kind: 'pace'; pace: Pace }
   | { kind: 'step'; lines: number }
   | { kind: 'ask'; id: number; question: Question };
@@ -11,6 +18,8 @@ export type FromWorker =
   | { kind: 'progress'; snapshot: Snapshot; isPaused: boolean }
   | { kind: 'finished'; snapshot: Snapshot }
   | { kind: 'failed'; message: string }
+  | { kind: 'inside'; state: InsideState }
+  | { kind: 'cell'; cell: CellLook | null }
   | { kind: 'answer'; id: number; answer: Answer }
   | { kind: 'refused'; id: number; message: string };
 
@@ -24,11 +33,14 @@ export type Pace =
 export type Question =
   | { kind: 'registry' }
   | { kind: 'sample'; sample: SampleSpec }
+  | { kind: 'misfits'; entries: Entry[] }
   | { kind: 'examine'; log: Blob; name: string; key: KeySpec | null };
 
 export type Answer =
   | { kind: 'registry'; filters: FilterDescription[]; abilities: Abilities }
   | { kind: 'sample'; log: Blob }
+  /** Why each entry cannot run; null for those that can. */
+  | { kind: 'misfits'; misfits: (string | null)[] }
   | { kind: 'examine'; examination: Examination };
 
 /** A run: filters side by side over one log. */
@@ -165,6 +177,8 @@ export interface FilterDescription {
   promise: string;
   chooseWhen: string;
   errs: string;
+  /** A few cells before and after a new key comes, a character each, and what happened. */
+  drawing: { before: string[]; after: string[]; caption: string };
   parameters: ParameterDescription[];
 }
 
@@ -172,6 +186,8 @@ export interface ParameterDescription {
   name: string;
   meaning: string;
   defaultValue: string;
+  /** Values worth trying side by side. */
+  tried: string[];
   allowed:
     | { kind: 'number'; min: number; max: number; step: number }
     | { kind: 'choice'; options: string[] };

@@ -20,6 +20,7 @@
 //! holds in every line instead of on average, and an observation touches one line.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::lines::{LINE_BYTES, Lines, ones};
 use super::{
     Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
@@ -152,6 +153,12 @@ impl Filter for Aging {
             authors: "M. Yoon",
             title: "Aging Bloom Filter with Two Active Buffers for Dynamic Sets",
             year: 2010,
+        },
+        drawing: Drawing {
+            before: &["##.#.#.#|#..#.#.."],
+            after: &["##.#.#.#|..#....#"],
+            caption: "A line has two halves. When the active one is full, the other is cleared \
+                      and becomes the active one; there the key is set.",
         },
         parameters: &[
             Parameter {

@@ -209,8 +209,9 @@ impl AnyFilter {
 
     /// What each cell holds; see [`Filter::cell`].
     pub fn cell_values(&self, region: &[u8]) -> Vec<u64> {
-        let cells = 0..self.cells();
-        dispatch!(self, f => cells.map(|index| f.cell(region, index)).collect())
+        (0..self.cells())
+            .map(|index| dispatch!(self, f => f.cell(region, index)))
+            .collect()
     }
 
     /// The cells that decide about a key; see [`Filter::evidence`].

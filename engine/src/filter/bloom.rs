@@ -17,6 +17,7 @@
 //! filters of Bera et al. do; its error is a little higher and its parts can be split.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::set_bit;
@@ -46,6 +47,12 @@ impl Filter for Bloom {
             authors: "B. H. Bloom",
             title: "Space/time trade-offs in hash coding with allowable errors",
             year: 1970,
+        },
+        drawing: Drawing {
+            before: &["#..#....#...#..."],
+            after: &["#.##...##...#..."],
+            caption: "A new key sets its 3 bits; one of them was set already. Nothing is ever \
+                      cleared.",
         },
         parameters: &[
             Parameter {

@@ -18,6 +18,7 @@
 //! inserts); we read it the other way round, which reproduces its tables.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{clear_bit, set_bit};
@@ -58,6 +59,11 @@ impl Filter for Bsbf {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["...##.|.##..."],
+            caption: "A new key clears a random bit in each part, then sets its own.",
         },
         parameters: &[Parameter {
             name: "k",

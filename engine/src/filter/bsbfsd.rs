@@ -19,6 +19,7 @@
 //! of one size, a random part and a random bit in it are a random bit of all: one draw.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{clear_bit, set_bit};
@@ -59,6 +60,11 @@ impl Filter for Bsbfsd {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["#..##.|.##..."],
+            caption: "A new key clears one random bit in all, then sets its own in each part.",
         },
         parameters: &[Parameter {
             name: "k",

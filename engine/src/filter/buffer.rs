@@ -20,6 +20,7 @@
 
 use super::buffer_table::BufferTable;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -49,6 +50,12 @@ impl Filter for Buffer {
             title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
                     Filters",
             year: 2006,
+        },
+        drawing: Drawing {
+            before: &["abcdef"],
+            after: &["abcxef"],
+            caption: "Whole fingerprints, a slot each. When all slots are taken, the key not met \
+                      for the longest time gives up its own.",
         },
         parameters: &[Parameter {
             name: "policy",

@@ -163,7 +163,7 @@ impl BufferTable {
     /// The chain of a key's bucket, to be looked at.
     pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let bucket = self.bucket_of(fingerprint);
-        let mut evidence = Evidence::any_equal(bucket, fingerprint.0, [].into_iter());
+        let mut evidence = Evidence::any_equal(bucket, fingerprint.0, &mut std::iter::empty());
         let mut offset_bits = 8 * self.head_at(bucket) as u64;
         let mut link = Place::read("head", bucket, offset_bits, 32, region);
         // No chain is longer than the table, unless the region is damaged.

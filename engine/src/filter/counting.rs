@@ -20,6 +20,7 @@
 //! Sharing Protocol", 1998. Four bits a counter are its choice.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::{
     Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
 };
@@ -75,6 +76,11 @@ impl Filter for Counting {
             authors: "L. Fan, P. Cao, J. Almeida, A. Z. Broder",
             title: "Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol",
             year: 1998,
+        },
+        drawing: Drawing {
+            before: &["1.2..1..3.1."],
+            after: &["1.3..11.4.1."],
+            caption: "A new key raises its 3 counters by one. To forget it lowers them again.",
         },
         parameters: &[
             Parameter {
@@ -187,7 +193,7 @@ impl Filter for Counting {
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let width = self.cells.width_bits();
         let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
-        Evidence::all_in_use(0, self.positions(fingerprint).map(counter))
+        Evidence::all_in_use(0, &mut self.positions(fingerprint).map(counter))
     }
 
     fn forget<R: Region + ?Sized>(

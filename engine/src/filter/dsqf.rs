@@ -19,6 +19,7 @@
 //! Rows need not be a power of two. A row takes 12 bytes and a bucket 6.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::recency::{AFTER_ORDER, Recency};
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
 use super::{
@@ -148,6 +149,12 @@ impl Filter for Dsqf {
             title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
                     Approach for Data Streams",
             year: 2013,
+        },
+        drawing: Drawing {
+            before: &["ab..", "c...", "dea."],
+            after: &["a...", "cx..", "dea."],
+            caption: "Rows are chains of buckets out of one pool. When the pool is empty, the row \
+                      not asked for the longest gives one up.",
         },
         parameters: &[
             REMAINDER,
@@ -294,8 +301,11 @@ impl Filter for Dsqf {
 
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let (row, signature) = self.locate(fingerprint);
-        let mut evidence =
-            Evidence::any_equal(u64::from(row), u64::from(signature), [].into_iter());
+        let mut evidence = Evidence::any_equal(
+            u64::from(row),
+            u64::from(signature),
+            &mut std::iter::empty(),
+        );
         let mut place = self.row_at(row);
         let mut link = Place::read("row", u64::from(row), 8 * place as u64, 32, region);
         // No chain is longer than the pool, unless the region is damaged.

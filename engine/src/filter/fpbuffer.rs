@@ -15,6 +15,7 @@
 
 use super::buffer_table::BufferTable;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::region::Region;
@@ -45,6 +46,12 @@ impl Filter for FpBuffer {
             title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
                     Filters",
             year: 2006,
+        },
+        drawing: Drawing {
+            before: &["abcdef"],
+            after: &["abxdef"],
+            caption: "As in a buffer. A key that it does not hold enters, and by lot it is called \
+                      Seen all the same.",
         },
         parameters: &[
             Parameter {

@@ -86,7 +86,8 @@ impl Parts {
     /// The bits of a key, to be looked at.
     pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let positions = self.positions(fingerprint);
-        Evidence::all_in_use(0, positions.map(|at| Place::read("bit", at, at, 1, region)))
+        let mut bits = positions.map(|at| Place::read("bit", at, at, 1, region));
+        Evidence::all_in_use(0, &mut bits)
     }
 
     /// Seen if every one of the key's bits is set. All are looked at: their lines are on

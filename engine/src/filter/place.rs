@@ -19,7 +19,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place that is a number of its own, lowest bit first.
+    /// A place that is a number of its own, lowest bit first. Not inlined here and there:
+    /// nobody waits for it, and the page loads every copy.
+    #[inline(never)]
     pub(super) fn read(
         meaning: &'static str,
         index: u64,
@@ -80,7 +82,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// One way, in which all cells must be in use.
-    pub(super) fn all_in_use(row: u64, cells: impl Iterator<Item = Place>) -> Self {
+    pub(super) fn all_in_use(row: u64, cells: &mut dyn Iterator<Item = Place>) -> Self {
         Evidence {
             row,
             wanted: Wanted::InUse,
@@ -90,7 +92,7 @@ impl Evidence {
     }
 
     /// Any one cell that holds the key's value.
-    pub(super) fn any_equal(row: u64, value: u64, cells: impl Iterator<Item = Place>) -> Self {
+    pub(super) fn any_equal(row: u64, value: u64, cells: &mut dyn Iterator<Item = Place>) -> Self {
         Evidence {
             row,
             wanted: Wanted::Exactly(value),
@@ -123,14 +125,14 @@ impl Evidence {
     /// many there are. A cell that is asked for twice counts once.
     pub fn nearest(&self) -> Option<(usize, usize)> {
         let count = |way: &Vec<Place>| {
-            let mut cells: Vec<(u64, bool)> = way
-                .iter()
-                .map(|cell| (cell.index, !self.wanted.is_met_by(cell.value)))
-                .collect();
-            cells.sort_unstable();
-            cells.dedup();
-            let lacking = cells.iter().filter(|(_, lacks)| *lacks).count();
-            (lacking, cells.len())
+            let (mut lacking, mut all) = (0, 0);
+            for (i, cell) in way.iter().enumerate() {
+                if way[..i].iter().all(|other| other.index != cell.index) {
+                    all += 1;
+                    lacking += usize::from(!self.wanted.is_met_by(cell.value));
+                }
+            }
+            (lacking, all)
         };
         self.ways.iter().map(count).min()
     }
@@ -227,8 +229,8 @@ mod tests {
         };
         assert_eq!(bits(&[0b0110]).verdict(), Verdict::New);
         assert_eq!(bits(&[0b1101]).verdict(), Verdict::Seen);
-        let fields = (0..2).map(|i| Place::read("field", i, 4 * i, 4, &[0x57]));
-        let evidence = Evidence::any_equal(0, 5, fields);
+        let mut fields = (0..2).map(|i| Place::read("field", i, 4 * i, 4, &[0x57]));
+        let evidence = Evidence::any_equal(0, 5, &mut fields);
         assert_eq!(evidence.proof().map(|way| way[0].index), Some(1));
         assert_eq!(evidence.lacking(&evidence.ways[0]), 1);
     }

@@ -20,6 +20,7 @@
 //! Rafiei, 2006, and one line of memory for a list.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::fields::{Carry, Share};
 use super::lines::{LINE_BITS, LINE_BYTES, Lines};
 use super::{
@@ -172,6 +173,12 @@ impl Filter for Recent {
             title: "Amortized efficiency of list update and paging rules",
             year: 1985,
         },
+        drawing: Drawing {
+            before: &["abcde", "fghij"],
+            after: &["abcde", "xfghi"],
+            caption: "The fingerprints of a line stand in the order in which they came last. A \
+                      new one enters in front, and the last is pushed out.",
+        },
         parameters: &[
             Parameter {
                 name: "bits",
@@ -288,7 +295,8 @@ impl Filter for Recent {
         let line = (at / LINE_BYTES) as u64;
         let fields = u64::from(self.fields);
         let indices = line * fields..(line + 1) * fields;
-        Evidence::any_equal(line, value, indices.map(|index| self.field(region, index)))
+        let mut places = indices.map(|index| self.field(region, index));
+        Evidence::any_equal(line, value, &mut places)
     }
 
     #[inline(always)]

@@ -19,6 +19,7 @@
 //! the position, what remains is uniform and independent of it.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{clear_bit, set_bit};
@@ -109,6 +110,12 @@ impl Filter for Rlbsbf {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["##....|.#.##."],
+            caption: "A new key sets a bit in each part. The fuller a part is, the likelier it \
+                      first clears a random one: here the left part did.",
         },
         parameters: &[Parameter {
             name: "k",

@@ -22,6 +22,7 @@
 //! has one. "Find a bit which is set" is read as the first one from a random place on.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{bit, clear_bit, first_set_bit, set_bit};
@@ -123,6 +124,12 @@ impl Filter for Rsbf {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["#....#|##..#."],
+            caption: "A key that is added clears a random bit in each part, set or not, then sets \
+                      its own. Keys are added ever more rarely.",
         },
         parameters: &[
             Parameter {

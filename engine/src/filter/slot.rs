@@ -21,6 +21,7 @@
 //! Data", 2019. There a bucket takes a whole number of bits; the digits are ours.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::{
     Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
 };
@@ -125,6 +126,11 @@ impl Filter for Slot {
             authors: "R. Geraud, M. Lombard-Platet, D. Naccache",
             title: "Quotient Hash Tables: Efficiently Detecting Duplicates in Streaming Data",
             year: 2019,
+        },
+        drawing: Drawing {
+            before: &["c.f.a.b."],
+            after: &["c.x.a.b."],
+            caption: "A key has one slot. A new key overwrites what the slot held.",
         },
         parameters: &[Parameter {
             name: "values",
@@ -245,7 +251,7 @@ impl Filter for Slot {
             meaning: "slot",
             value: self.cell(region, index),
         };
-        Evidence::any_equal(index, value, [slot].into_iter())
+        Evidence::any_equal(index, value, &mut std::iter::once(slot))
     }
 
     #[inline(always)]

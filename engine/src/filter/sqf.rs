@@ -21,6 +21,7 @@
 //! `fingerprint=identity` reproduces the paper's tables and works on numbers only.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
 use super::{
     Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
@@ -104,6 +105,12 @@ impl Filter for Sqf {
             title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
                     Approach for Data Streams",
             year: 2013,
+        },
+        drawing: Drawing {
+            before: &["ab..", "cfda", "d..."],
+            after: &["ab..", "cxda", "d..."],
+            caption: "A key has a row. A new key takes an empty bucket there or, if the row is \
+                      full, a random one of the others'.",
         },
         parameters: &[
             REMAINDER,
@@ -242,12 +249,12 @@ impl Filter for Sqf {
         let (first, signature) = self.locate(fingerprint);
         let width = self.cells.width_bits();
         let mut was_empty = false;
-        let buckets = (first..first + self.k).map_while(|at| {
+        let mut buckets = (first..first + self.k).map_while(|at| {
             let bucket = Place::read("bucket", at, at * u64::from(width), width, region);
             let came_to_the_end = std::mem::replace(&mut was_empty, bucket.value == 0);
             (!came_to_the_end).then_some(bucket)
         });
-        Evidence::any_equal(first / self.k, u64::from(signature), buckets)
+        Evidence::any_equal(first / self.k, u64::from(signature), &mut buckets)
     }
 
     #[inline(always)]

@@ -19,6 +19,7 @@
 //! and P neighbouring cells stand for P random cells; no difference can be measured.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::{
     Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
 };
@@ -110,6 +111,12 @@ impl Filter for Stable {
             title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
                     Filters",
             year: 2006,
+        },
+        drawing: Drawing {
+            before: &["3.12.3..1.2."],
+            after: &["3..1.33.1.23"],
+            caption: "A key raises its 2 counters to 3. For that, 2 counters side by side at a \
+                      random place lose one each.",
         },
         parameters: &[
             Parameter {
@@ -246,7 +253,7 @@ impl Filter for Stable {
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let width = self.cells.width_bits();
         let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
-        Evidence::all_in_use(0, self.positions(fingerprint).map(counter))
+        Evidence::all_in_use(0, &mut self.positions(fingerprint).map(counter))
     }
 
     #[inline(always)]

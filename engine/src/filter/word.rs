@@ -16,6 +16,7 @@
 //! keys.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::fields::{Carry, Share};
 use super::{
     Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
@@ -134,6 +135,12 @@ impl Filter for Word {
             authors: "R. Karedla, J. S. Love, B. G. Wherry",
             title: "Caching strategies to improve disk system performance",
             year: 1994,
+        },
+        drawing: Drawing {
+            before: &["facd", "ghjk"],
+            after: &["faxc", "ghjk"],
+            caption: "A new key enters in the middle of its word and pushes the last one out. A \
+                      key that comes again moves to the front, out of reach.",
         },
         parameters: &[
             Parameter {
@@ -259,7 +266,8 @@ impl Filter for Word {
         let word = (at / WORD_BYTES) as u64;
         let fields = u64::from(self.fields);
         let indices = word * fields..(word + 1) * fields;
-        Evidence::any_equal(word, value, indices.map(|index| self.field(region, index)))
+        let mut places = indices.map(|index| self.field(region, index));
+        Evidence::any_equal(word, value, &mut places)
     }
 
     #[inline(always)]

@@ -69,7 +69,7 @@ export async function run(
 }
 
 /** Lets messages in. */
-function turn(): Promise<void> {
+export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve);
   });

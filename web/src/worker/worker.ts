@@ -4,8 +4,9 @@
 // There is no message to cancel: the page ends this worker and starts another, which
 // stops at once whatever the engine is doing and gives all its memory back.
 
-import initialise, { canMatchPatterns, canNormalize, generate } from '../wasm/dedupstore_wasm.js';
+import initialise, { canMatchPatterns, canNormalize, generate, misfit } from '../wasm/dedupstore_wasm.js';
 import type { Answer, FromWorker, Question, ToWorker } from '../protocol.js';
+import { Glass } from './inside.js';
 import { examine } from './key.js';
 import { Pacer } from './pacer.js';
 import { registry } from './plain.js';
@@ -13,6 +14,7 @@ import { run } from './run.js';
 
 const engine = initialise();
 let pacer: Pacer | undefined;
+let glass: Glass | undefined;
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
@@ -23,6 +25,24 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       engine.then(() => run(order, pace, tell)).catch(fail);
       break;
     }
+    case 'inside': {
+      const { order } = data;
+      const pace = new Pacer(order.pace);
+      pacer = pace;
+      engine
+        .then(() => {
+          glass = new Glass(order, pace, tell);
+          return glass.run();
+        })
+        .catch(fail);
+      break;
+    }
+    case 'pick':
+      glass?.pick(data.id);
+      break;
+    case 'point':
+      glass?.point(data.index);
+      break;
     case 'pace':
       pacer?.setPace(data.pace);
       break;
@@ -51,6 +71,11 @@ async function answer(question: Question): Promise<Answer> {
       const bytes = generate(stream, count, seed, form) as Uint8Array<ArrayBuffer>;
       return { kind: 'sample', log: new Blob([bytes]) };
     }
+    case 'misfits':
+      return {
+        kind: 'misfits',
+        misfits: question.entries.map(({ filter, memoryBits }) => misfit(filter, memoryBits) ?? null),
+      };
     case 'examine': {
       const { log, name, key } = question;
       return { kind: 'examine', examination: await examine(log, name, key) };

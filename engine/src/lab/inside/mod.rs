@@ -82,8 +82,10 @@ pub struct WatchedCell {
     pub value: u64,
     /// What it held before its last change.
     pub before: u64,
-    /// The key whose coming changed it last.
-    pub changed_by: Option<Arc<Arrived>>,
+    /// Where in the stream that was, counted from 1; 0 if it never changed.
+    pub changed_at: u64,
+    /// The key that left there what it holds. A value that moves takes it along.
+    pub left_by: Option<Arc<Arrived>>,
 }
 
 /// What is known of a key that came before.
@@ -121,8 +123,6 @@ pub struct Inside {
     /// The region as it was when the cells were last compared.
     region: Vec<u8>,
     met: HashMap<u64, Met, BuildHasherDefault<AlreadyHashed>>,
-    /// Which key left a value in a row.
-    holders: HashMap<(u64, u64), Arc<Arrived>>,
     recent: VecDeque<Arc<Arrived>>,
     dropped: Mistakes,
     missed: Mistakes,
@@ -143,7 +143,6 @@ impl Inside {
             region: set.region().to_vec(),
             set,
             met: HashMap::default(),
-            holders: HashMap::new(),
             recent: VecDeque::new(),
             dropped: Mistakes::default(),
             missed: Mistakes::default(),
@@ -175,28 +174,29 @@ impl Inside {
             }),
             _ => {}
         }
-        self.compare_cells(&arrived);
-        self.remember(&arrived, met, &before);
+        self.compare_cells(&arrived, before.wanted);
+        self.remember(&arrived, met);
         push_bounded(&mut self.recent, arrived, RECENT_KEYS);
     }
 
     fn why_dropped(&self, before: &Evidence) -> Reason {
-        let Some(proof) = before.proof() else {
-            return Reason::ByLot;
-        };
         match before.wanted {
+            _ if before.verdict() == Verdict::New => Reason::ByLot,
             Wanted::Exactly(value) => Reason::SameValue {
                 value,
-                other: self.holders.get(&(before.row, value)).cloned(),
+                other: self.left_by(before),
                 position: self.position,
             },
-            Wanted::InUse => {
-                let mut cells: Vec<u64> = proof.iter().map(|cell| cell.index).collect();
-                cells.sort_unstable();
-                cells.dedup();
-                Reason::SetByOthers { cells: cells.len() }
-            }
+            Wanted::InUse => Reason::SetByOthers {
+                cells: before.nearest().map_or(0, |(_, of)| of),
+            },
         }
+    }
+
+    /// The key that left the value that speaks for another.
+    fn left_by(&self, evidence: &Evidence) -> Option<Arc<Arrived>> {
+        let cell = evidence.proof()?.first()?;
+        self.cells[cell.index as usize].left_by.clone()
     }
 
     fn why_missed(&self, before: &Evidence, met: Met) -> Reason {
@@ -210,41 +210,50 @@ impl Inside {
         }
     }
 
-    fn compare_cells(&mut self, arrived: &Arc<Arrived>) {
+    fn compare_cells(&mut self, arrived: &Arc<Arrived>, wanted: Wanted) {
         if self.region == self.set.region() {
             return;
         }
         self.region.copy_from_slice(self.set.region());
         let values = self.set.filter().cell_values(&self.region);
-        for (cell, value) in self.cells.iter_mut().zip(values) {
-            if cell.value != value {
-                *cell = WatchedCell {
-                    value,
-                    before: cell.value,
-                    changed_by: Some(arrived.clone()),
-                };
-            }
+        let pairs = self.cells.iter().zip(&values).enumerate();
+        let changed = pairs.filter(|(_, (cell, value))| cell.value != **value);
+        let changed: Vec<(usize, WatchedCell)> =
+            changed.map(|(i, (cell, _))| (i, cell.clone())).collect();
+        for (i, old) in &changed {
+            let value = values[*i];
+            let moved = || changed.iter().find(|(_, other)| other.value == value);
+            let left_by = match wanted {
+                _ if value == 0 => None,
+                Wanted::InUse if value < old.value => old.left_by.clone(),
+                Wanted::InUse => Some(arrived.clone()),
+                Wanted::Exactly(_) => match moved() {
+                    Some((_, other)) => other.left_by.clone(),
+                    None => Some(arrived.clone()),
+                },
+            };
+            self.cells[*i] = WatchedCell {
+                value,
+                before: old.value,
+                changed_at: arrived.position,
+                left_by,
+            };
         }
     }
 
-    fn remember(&mut self, arrived: &Arc<Arrived>, met: Option<Met>, before: &Evidence) {
-        let fingerprint = arrived.fingerprint;
-        let leaves_something =
-            arrived.verdict == Verdict::New || !self.set.filter().seen_leaves_no_trace();
+    fn remember(&mut self, arrived: &Arc<Arrived>, met: Option<Met>) {
+        let after = self.evidence(arrived.fingerprint);
+        let is_new = arrived.verdict == Verdict::New;
+        let leaves_something = is_new || !self.set.filter().seen_leaves_no_trace();
         let met = Met {
             last: self.position,
-            was_held: self.set.contains_fingerprint(fingerprint) == Verdict::Seen,
+            was_held: after.verdict() == Verdict::Seen,
             left_something: leaves_something || met.is_some_and(|met| met.left_something),
         };
-        self.met.insert(fingerprint.0, met);
-        if let (Wanted::Exactly(value), Verdict::New) = (before.wanted, before.verdict()) {
-            self.holders.insert((before.row, value), arrived.clone());
-        }
-        if self.holders.len() > 4 * self.cells.len() + 64 {
-            let (filter, region) = (self.set.filter(), &self.region);
-            self.holders.retain(|_, held| {
-                filter.evidence(region, held.fingerprint).verdict() == Verdict::Seen
-            });
+        self.met.insert(arrived.fingerprint.0, met);
+        // A value may be written over one that is the same and belonged to another row.
+        if let (Wanted::Exactly(_), true, Some([cell])) = (after.wanted, is_new, after.proof()) {
+            self.cells[cell.index as usize].left_by = Some(arrived.clone());
         }
     }
 

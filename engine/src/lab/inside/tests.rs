@@ -146,7 +146,7 @@ fn reasons_are_true() {
 }
 
 #[test]
-fn a_change_of_a_cell_is_laid_to_the_key_that_came() {
+fn a_cell_knows_its_last_change_and_whose_it_is() {
     for descriptor in registry() {
         let spec = FilterSpec::with_defaults(descriptor);
         let mut inside = Inside::new(&spec, 2048, 5).expect("small");
@@ -154,13 +154,17 @@ fn a_change_of_a_cell_is_laid_to_the_key_that_came() {
             let before: Vec<u64> = inside.cells().iter().map(|cell| cell.value).collect();
             inside.push_key(key);
             for (cell, before) in inside.cells().iter().zip(before) {
-                let by_this = cell
-                    .changed_by
-                    .as_ref()
-                    .is_some_and(|by| by.position == inside.position());
-                assert_eq!(by_this, cell.value != before, "{spec}");
-                if by_this {
+                let is_changed = cell.changed_at == inside.position();
+                assert_eq!(is_changed, cell.value != before, "{spec}");
+                if is_changed {
                     assert_eq!(cell.before, before);
+                }
+                assert_eq!(cell.left_by.is_some(), cell.value > 0, "{spec}");
+                // What a key has left speaks for it.
+                if let Some(left_by) = &cell.left_by {
+                    let evidence = inside.evidence(left_by.fingerprint);
+                    let is_looked_at = evidence.cells().any(|it| it.value == cell.value);
+                    assert!(is_looked_at, "{spec}");
                 }
             }
         }
