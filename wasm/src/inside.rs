@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dedupstore::filter::{Place, Wanted};
+use dedupstore::filter::Place;
 use dedupstore::lab::{self, Arrived, Mistakes};
 use dedupstore::lines::{KeyReader, LineBuffer};
 use dedupstore::{Fingerprint, Verdict};
@@ -129,16 +129,21 @@ impl Inside {
         self.inside.cells().iter().map(|cell| cell.value).collect()
     }
 
-    /// Where in the stream each cell changed last, counted from 1; 0 if it never did.
-    #[wasm_bindgen(js_name = changedAt)]
-    pub fn changed_at(&self) -> Vec<f64> {
+    /// Where in the stream each cell last lost something, counted from 1; 0 if it never did.
+    #[wasm_bindgen(js_name = lostAt)]
+    pub fn lost_at(&self) -> Vec<f64> {
         let cells = self.inside.cells().iter();
-        cells.map(|cell| cell.changed_at as f64).collect()
+        cells.map(|cell| cell.lost_at as f64).collect()
     }
 
-    /// What each cell held before its last change.
-    pub fn before(&self) -> Vec<u64> {
-        self.inside.cells().iter().map(|cell| cell.before).collect()
+    /// Where the key came that left what each cell holds, counted from 1; 0 if it is empty.
+    #[wasm_bindgen(js_name = leftAt)]
+    pub fn left_at(&self) -> Vec<f64> {
+        let position = |key: &Arrived| key.position as f64;
+        let cells = self.inside.cells().iter();
+        cells
+            .map(|cell| cell.left_by.as_deref().map_or(0.0, position))
+            .collect()
     }
 
     /// The latest keys, the last first.
@@ -183,10 +188,6 @@ impl Inside {
     pub fn look_at(&self, id: &str) -> Result<KeyLook, JsError> {
         let number = u64::from_str_radix(id, 16)?;
         let evidence = self.inside.evidence(Fingerprint(number));
-        let wanted = match evidence.wanted {
-            Wanted::InUse => "above 0".to_owned(),
-            Wanted::Exactly(value) => self.inside.anatomy().value_in_words(value),
-        };
         let cell = |cell: &Place| {
             self.look_at_cell(
                 cell.index,
@@ -197,7 +198,7 @@ impl Inside {
         Ok(KeyLook {
             verdict: in_a_word(evidence.verdict()).to_owned(),
             because: evidence.in_words(self.inside.anatomy()),
-            wanted,
+            wanted: evidence.wanted_in_words(self.inside.anatomy()),
             cells: evidence.cells().map(cell).collect(),
         })
     }

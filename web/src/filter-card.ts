@@ -118,7 +118,7 @@ function explain({ meaning, allowed }: ParameterDescription): string {
 /** A drawing and three sentences, for those who ask. */
 function explanation(description: FilterDescription): HTMLDetailsElement {
   const texts: [string, string][] = [
-    ['How it works', description.summary],
+    ['In short', description.summary],
     ['What it promises', description.promise],
     ['When to choose it', description.chooseWhen],
   ];

@@ -35,17 +35,27 @@ function picture(name: string, rows: string[], other: string[], isAfter: boolean
     [...row].forEach((cell, place) => {
       if (cell !== '|') {
         const x = LABEL + place * (CELL + GAP);
-        const isChanged = other[line]?.[place] !== cell;
-        svg.append(...drawCell(x, GAP + line * (CELL + GAP), cell, isChanged, isAfter));
+        const holdsMore = isMore(cell, other[line]?.[place] ?? '.', other[line] ?? '');
+        const mark = !holdsMore ? '' : isAfter ? ' came' : ' goes';
+        svg.append(...drawCell(x, GAP + line * (CELL + GAP), cell, mark));
       }
     });
   });
   return svg;
 }
 
-function drawCell(x: number, y: number, cell: string, isChanged: boolean, isAfter: boolean) {
+/** Whether a cell holds something that it does not hold in the other drawing, nor, if it is
+ * a fingerprint, any other cell of the row. */
+function isMore(cell: string, other: string, otherRow: string): boolean {
+  if (/[a-z]/.test(cell)) {
+    return !otherRow.includes(cell);
+  }
+  const count = (cell: string) => (cell === '#' ? 1 : Number(cell) || 0);
+  return count(cell) > count(other);
+}
+
+function drawCell(x: number, y: number, cell: string, mark: string) {
   const kind = cell === '.' ? 'empty' : 'held';
-  const mark = !isChanged ? '' : isAfter ? ' came' : ' goes';
   const box = element('rect', {
     x: String(x),
     y: String(y),

@@ -142,11 +142,21 @@ impl Evidence {
         self.ways.iter().flatten()
     }
 
+    /// What a cell must hold: "set", "above 0", or a value.
+    pub fn wanted_in_words(&self, anatomy: &Anatomy) -> String {
+        match self.wanted {
+            Wanted::InUse if anatomy.most == 1 => "set".to_owned(),
+            Wanted::InUse => "above 0".to_owned(),
+            Wanted::Exactly(value) => anatomy.value_in_words(value),
+        }
+    }
+
     /// The verdict's reason: "2 of its 4 bits are 0".
     pub fn in_words(&self, anatomy: &Anatomy) -> String {
         let Anatomy { cell, row, .. } = anatomy;
         if let Wanted::Exactly(value) = self.wanted {
-            let wanted = format!("its {} {}", anatomy.content, anatomy.value_in_words(value));
+            let value = anatomy.value_in_words(value);
+            let wanted = format!("its {} {value}", anatomy.content);
             return match (self.proof(), self.ways.len()) {
                 (Some(way), _) => format!("{cell} {} holds {wanted}", way[0].index),
                 (None, 0) => format!("its {row} is empty"),
@@ -156,9 +166,10 @@ impl Evidence {
                 }
             };
         }
+        let wanted = self.wanted_in_words(anatomy);
         match self.nearest().unwrap_or((0, 0)) {
-            (0, 1) => format!("its {cell} is above 0"),
-            (0, count) => format!("its {count} {cell}s are all above 0"),
+            (0, 1) => format!("its {cell} is {wanted}"),
+            (0, count) => format!("its {count} {cell}s are all {wanted}"),
             (_, 1) => format!("its {cell} is 0"),
             (1, count) => format!("1 of its {count} {cell}s is 0"),
             (lacking, count) => format!("{lacking} of its {count} {cell}s are 0"),

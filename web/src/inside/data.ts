@@ -24,10 +24,10 @@ export interface InsideState {
   isOver: boolean;
   anatomy: CellAnatomy;
   values: BigUint64Array;
-  /** What each cell held before its last change. */
-  before: BigUint64Array;
-  /** When that was, as a position; 0 if it never changed. */
-  changedAt: Float64Array;
+  /** Where the key came that left what a cell holds; 0 for an empty cell. */
+  leftAt: Float64Array;
+  /** Where a cell last lost something; 0 if it never did. */
+  lostAt: Float64Array;
   /** Where the view before this one was. */
   since: number;
   /** The last first. */

@@ -9,6 +9,7 @@ import { type Box, GridLayout, isBit, shortValue } from './layout.js';
 /** After so many lines, as a power of two, a cell is as pale as it gets. */
 const OLD_POWER = 12;
 const PALEST = 0.28;
+export const FEW_CELLS = 8;
 /** Past so many lines a view, most cells have changed, and marks would say nothing. */
 const MOST_LINES_MARKED = 50;
 
@@ -70,8 +71,8 @@ export class CellGrid {
     this.#layout = layout;
     const scale = window.devicePixelRatio;
     this.#canvas.width = Math.round(width * scale);
-    this.#canvas.height = Math.round((layout.height + 2) * scale);
-    this.#canvas.style.height = `${layout.height + 2}px`;
+    this.#canvas.height = Math.round(layout.height * scale);
+    this.#canvas.style.height = `${layout.height}px`;
     context.scale(scale, scale);
     context.textAlign = 'center';
     context.textBaseline = 'middle';
@@ -81,9 +82,11 @@ export class CellGrid {
     for (let index = 0; index < state.values.length; index += 1) {
       drawCell(context, state, index, layout.box(index), colours);
     }
-    for (const cell of state.look?.cells ?? []) {
+    const { look } = state;
+    for (const cell of look?.cells ?? []) {
       context.strokeStyle = colours.chosen;
-      context.lineWidth = 2.5;
+      // One of many that does not speak for the key is one of many.
+      context.lineWidth = cell.isMet || (look?.cells.length ?? 0) <= FEW_CELLS ? 2.5 : 1.25;
       context.setLineDash(cell.isMet ? [] : [3, 2]);
       outline(context, layout.box(cell.index), 1);
     }
@@ -93,20 +96,20 @@ export class CellGrid {
 
 function drawCell(
   context: CanvasRenderingContext2D,
-  { anatomy, values, before, changedAt, position, since }: InsideState,
+  { anatomy, values, leftAt, lostAt, position, since }: InsideState,
   index: number,
   box: Box,
   colours: Colours,
 ): void {
   const value = values[index] ?? 0n;
-  const changed = changedAt[index] ?? 0;
+  const left = leftAt[index] ?? 0;
   context.fillStyle = colours.surface;
   context.fillRect(box.x, box.y, box.width, box.height);
   context.strokeStyle = colours.rule;
   context.lineWidth = 1;
   outline(context, box, -0.5);
   if (value > 0n) {
-    const age = Math.log2(1 + position - changed) / OLD_POWER;
+    const age = Math.log2(1 + position - left) / OLD_POWER;
     const strength = 1 - (1 - PALEST) * Math.min(1, age);
     context.fillStyle = colours.accent;
     context.globalAlpha = isBit(anatomy) ? strength : strength * 0.45;
@@ -121,18 +124,12 @@ function drawCell(
       context.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + 0.5);
     }
   }
-  const isFresh = changed > since && position - since <= MOST_LINES_MARKED;
-  if (isFresh) {
-    const isLoss = (before[index] ?? 0n) > value || (!isCount(anatomy) && before[index] !== 0n);
+  const isLoss = (lostAt[index] ?? 0) > since;
+  if ((isLoss || left > since) && position - since <= MOST_LINES_MARKED) {
     context.strokeStyle = isLoss ? colours.danger : colours.accent;
     context.lineWidth = 2;
     outline(context, box, 0);
   }
-}
-
-/** Whether a larger value takes nothing from a smaller one. */
-function isCount({ cell }: InsideState['anatomy']): boolean {
-  return cell === 'bit' || cell === 'counter';
 }
 
 function outline(context: CanvasRenderingContext2D, box: Box, by: number): void {
@@ -147,7 +144,7 @@ function coloursOf(style: CSSStyleDeclaration): Colours {
     ink: colour('--ink'),
     accent: colour('--accent'),
     danger: colour('--danger'),
-    chosen: colour('--series-1'),
+    chosen: colour('--series-2'),
   };
 }
 

@@ -3,6 +3,7 @@
 import { find, make } from '../element.js';
 import { formatCount } from '../number-format.js';
 import type { ArrivedKey } from './data.js';
+import { keyText } from './key-text.js';
 import { showItems } from './rows.js';
 
 /** A button that chooses a key. */
@@ -21,8 +22,8 @@ export class KeyButton {
   show(arrived: ArrivedKey, pickedId: string | null): void {
     this.#arrived = arrived;
     this.element.setAttribute('aria-pressed', String(arrived.id === pickedId));
-    if (this.element.textContent !== arrived.key) {
-      this.element.replaceChildren(make('code', {}, arrived.key === '' ? '(empty)' : arrived.key));
+    if (this.element.title !== arrived.key || this.element.firstChild === null) {
+      this.element.replaceChildren(keyText(arrived.key));
       this.element.title = arrived.key;
     }
   }

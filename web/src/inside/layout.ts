@@ -5,11 +5,13 @@ import type { CellAnatomy } from './data.js';
 
 const GAP = 2;
 const ROW_GAP = 10;
+/** Room for the outlines of the outermost cells. */
+const MARGIN = 3;
 /** A picture of about this height shows without scrolling. */
 const HEIGHT_WANTED = 420;
 const BIT_SIZES = { least: 5, most: 16 };
 const TEXT_HEIGHT = 22;
-const DIGIT_WIDTH = 7.5;
+const DIGIT_WIDTH = 7.2;
 /** Of larger values only the first digits are shown. */
 const DIGITS_SHOWN = 4;
 
@@ -30,22 +32,24 @@ export class GridLayout {
   readonly #lines: number;
   readonly #across: number;
 
-  constructor(anatomy: CellAnatomy, count: number, width: number) {
+  constructor(anatomy: CellAnatomy, count: number, fullWidth: number) {
+    const width = fullWidth - 2 * MARGIN;
     this.#anatomy = anatomy;
     this.#count = count;
     this.#cell = isBit(anatomy)
       ? square(count, width)
-      : { width: shownDigits(anatomy) * DIGIT_WIDTH + 8, height: TEXT_HEIGHT };
+      : { width: Math.max(TEXT_HEIGHT, shownDigits(anatomy) * DIGIT_WIDTH + 5), height: TEXT_HEIGHT };
     const fitting = Math.max(1, Math.floor((width + GAP) / (this.#cell.width + GAP)));
     const { rowCells } = anatomy;
     // Eights are easier to count in.
-    this.#columns = rowCells <= fitting ? rowCells : fitting >= 8 ? fitting - (fitting % 8) : fitting;
+    const eights = fitting >= 24 ? fitting - (fitting % 8) : fitting;
+    this.#columns = Math.min(rowCells, eights);
     this.#lines = Math.ceil(rowCells / this.#columns);
     const rowWidth = this.#columns * (this.#cell.width + GAP) - GAP;
     this.#across =
       this.#lines > 1 ? 1 : Math.max(1, Math.floor((width + ROW_GAP) / (rowWidth + ROW_GAP)));
     const rows = Math.ceil(count / rowCells / this.#across);
-    this.height = rows * this.#rowHeight() - this.#rowGap();
+    this.height = rows * this.#rowHeight() - this.#rowGap() + 2 * MARGIN;
   }
 
   box(index: number): Box {
@@ -54,8 +58,9 @@ export class GridLayout {
     const { width, height } = this.#cell;
     const rowWidth = this.#columns * (width + GAP) - GAP + ROW_GAP;
     return {
-      x: (row % this.#across) * rowWidth + (place % this.#columns) * (width + GAP),
+      x: MARGIN + (row % this.#across) * rowWidth + (place % this.#columns) * (width + GAP),
       y:
+        MARGIN +
         Math.floor(row / this.#across) * this.#rowHeight() +
         Math.floor(place / this.#columns) * (height + GAP),
       width,

@@ -38,10 +38,10 @@ export class MistakeTable {
   }
 
   #row(): Row {
-    const line = make('td');
+    const line = make('th', { scope: 'row' });
     const button = new KeyButton(this.#pick);
-    const reason = make('td', { class: 'inside-reason' });
-    const key = make('th', { scope: 'row' }, button.element);
-    return { element: make('tr', {}, line, key, reason), line, button, reason };
+    const reason = make('p');
+    const what = make('td', { class: 'inside-reason' }, button.element, reason);
+    return { element: make('tr', {}, line, what), line, button, reason };
   }
 }

@@ -1,8 +1,10 @@
 // The key that was chosen: what the filter would say of it now, and why, cell by cell.
 
 import { find, make } from '../element.js';
+import { keyText } from './key-text.js';
 import { formatCount, NOTHING } from '../number-format.js';
-import type { ArrivedKey, CellLook, InsideState, KeyLook } from './data.js';
+import { FEW_CELLS } from './grid.js';
+import type { ArrivedKey, CellLook, InsideState } from './data.js';
 
 export class PickedKey {
   readonly #section = find('inside-picked', HTMLElement);
@@ -19,24 +21,30 @@ export class PickedKey {
     }
     this.#key.textContent = picked.key === '' ? '(empty)' : picked.key;
     this.#said.textContent = `Were it to come now, it would be called ${look.verdict}: ${look.because}.`;
-    this.#table.tBodies[0]?.replaceChildren(...look.cells.map((cell) => row(cell, look, state)));
+    // Of many, those that speak for the key come first.
+    const cells =
+      look.cells.length <= FEW_CELLS
+        ? look.cells
+        : look.cells.toSorted((a, b) => Number(b.isMet) - Number(a.isMet));
+    this.#table.tBodies[0]?.replaceChildren(...cells.map((cell) => row(cell, state)));
   }
 }
 
-function row(cell: CellLook, look: KeyLook, { anatomy, position }: InsideState): HTMLElement {
-  const since = cell.changedAt === 0 ? 'never' : ago(position - cell.changedAt);
+function row(cell: CellLook, { anatomy, position }: InsideState): HTMLElement {
+  const since = cell.changedAt === 0 ? NOTHING : formatCount(position - cell.changedAt);
   const left = make('td', { class: 'inside-left' });
   if (cell.left === null) {
     left.textContent = NOTHING;
   } else {
-    left.append(make('code', { title: cell.left.key }, cell.left.key));
+    left.append(keyText(cell.left.key));
+    left.title = cell.left.key;
   }
   return make(
     'tr',
     { 'data-cell': String(cell.index), 'data-met': String(cell.isMet) },
     make('th', { scope: 'row' }, `${anatomy.cell} ${formatCount(cell.index)}`),
     make('td', {}, cell.value),
-    make('td', {}, look.wanted),
+    make('td', {}, cell.isMet ? 'for it' : 'against'),
     make('td', {}, since),
     left,
   );

@@ -80,11 +80,13 @@ impl Mistakes {
 pub struct WatchedCell {
     /// What it holds.
     pub value: u64,
-    /// What it held before its last change.
-    pub before: u64,
-    /// Where in the stream that was, counted from 1; 0 if it never changed.
+    /// Where in the stream it changed last, counted from 1; 0 if it never did.
     pub changed_at: u64,
-    /// The key that left there what it holds. A value that moves takes it along.
+    /// Where something that it held was last lost: lowered, cleared or overwritten, not
+    /// moved elsewhere; 0 if nothing was.
+    pub lost_at: u64,
+    /// The key that left there what it holds, as it came last. A value that moves takes it
+    /// along.
     pub left_by: Option<Arc<Arrived>>,
 }
 
@@ -222,21 +224,25 @@ impl Inside {
             changed.map(|(i, (cell, _))| (i, cell.clone())).collect();
         for (i, old) in &changed {
             let value = values[*i];
-            let moved = || changed.iter().find(|(_, other)| other.value == value);
-            let left_by = match wanted {
-                _ if value == 0 => None,
-                Wanted::InUse if value < old.value => old.left_by.clone(),
-                Wanted::InUse => Some(arrived.clone()),
-                Wanted::Exactly(_) => match moved() {
-                    Some((_, other)) => other.left_by.clone(),
-                    None => Some(arrived.clone()),
-                },
+            // Where the value was, if it only moved; and whether what was here moved away.
+            let source = changed.iter().find(|(_, other)| other.value == value);
+            let moved_away = changed.iter().any(|(other, _)| values[*other] == old.value);
+            let (left_by, is_loss) = match (wanted, source) {
+                (Wanted::InUse, _) if value < old.value => (old.left_by.clone(), true),
+                (Wanted::InUse, _) => (Some(arrived.clone()), false),
+                (_, Some((_, source))) => (source.left_by.clone(), !moved_away),
+                (_, None) => (Some(arrived.clone()), !moved_away),
             };
+            let is_loss = is_loss && old.value > 0;
             self.cells[*i] = WatchedCell {
                 value,
-                before: old.value,
                 changed_at: arrived.position,
-                left_by,
+                lost_at: if is_loss {
+                    arrived.position
+                } else {
+                    old.lost_at
+                },
+                left_by: left_by.filter(|_| value > 0),
             };
         }
     }
@@ -251,9 +257,14 @@ impl Inside {
             left_something: leaves_something || met.is_some_and(|met| met.left_something),
         };
         self.met.insert(arrived.fingerprint.0, met);
-        // A value may be written over one that is the same and belonged to another row.
-        if let (Wanted::Exactly(_), true, Some([cell])) = (after.wanted, is_new, after.proof()) {
-            self.cells[cell.index as usize].left_by = Some(arrived.clone());
+        // A value may be written over one that is the same and belonged to another row; and
+        // where a repeat is renewed, it is the latest that counts.
+        if let (Wanted::Exactly(_), Some([cell])) = (after.wanted, after.proof()) {
+            let left_by = &mut self.cells[cell.index as usize].left_by;
+            let is_own = |key: &Arc<Arrived>| key.fingerprint == arrived.fingerprint;
+            if is_new || (leaves_something && left_by.as_ref().is_some_and(is_own)) {
+                *left_by = Some(arrived.clone());
+            }
         }
     }
 

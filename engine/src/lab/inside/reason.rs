@@ -115,6 +115,14 @@ impl Reason {
 fn before(lines: u64) -> String {
     match lines {
         1 => "1 line before".to_owned(),
-        _ => format!("{lines} lines before"),
+        _ => format!("{} lines before", grouped(lines)),
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1000),
     }
 }

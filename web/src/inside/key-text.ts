@@ -1,0 +1,17 @@
+// A key in little room: its end tells more than its middle, which gives way.
+
+import { make } from '../element.js';
+
+const END_CHARACTERS = 14;
+
+export function keyText(key: string): HTMLElement {
+  const text = key === '' ? '(empty)' : key;
+  const characters = [...text];
+  const end = characters.splice(Math.max(0, characters.length - END_CHARACTERS));
+  return make(
+    'code',
+    { class: 'key-text' },
+    make('span', {}, characters.join('')),
+    make('span', {}, end.join('')),
+  );
+}
