@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::filter::{Errs, Evidence, Place, Wanted};
+use dedupstore::filter::{Errs, Evidence, Place};
 use dedupstore::store::{ReadOnlyStore, Store};
 use serde_json::{Value, json};
 
@@ -77,10 +77,6 @@ impl Explanation {
     }
 
     fn as_json(&self, store: &ReadOnlyStore) -> Value {
-        let wanted = match self.evidence.wanted {
-            Wanted::InUse => json!("above 0"),
-            Wanted::Exactly(value) => json!(value),
-        };
         let object = |place: &Place| {
             json!({
                 "meaning": place.meaning,
@@ -107,7 +103,7 @@ impl Explanation {
             "filter": store.spec().to_string(),
             "verdict": in_a_word(self.verdict),
             "because": self.because(store),
-            "wanted": wanted,
+            "wanted": self.evidence.wanted_in_words(&store.filter().anatomy()),
             "places": cells.collect::<Vec<_>>(),
             "links": links.collect::<Vec<_>>(),
             "load": store.load(),

@@ -198,7 +198,6 @@ impl Inside {
         Ok(KeyLook {
             verdict: in_a_word(evidence.verdict()).to_owned(),
             because: evidence.in_words(self.inside.anatomy()),
-            wanted: evidence.wanted_in_words(self.inside.anatomy()),
             cells: evidence.cells().map(cell).collect(),
         })
     }
@@ -287,9 +286,6 @@ pub struct KeyLook {
     /// Why, in words.
     #[wasm_bindgen(readonly)]
     pub because: String,
-    /// What a cell must hold to speak for the key.
-    #[wasm_bindgen(readonly)]
-    pub wanted: String,
     /// The cells looked at.
     #[wasm_bindgen(readonly)]
     pub cells: Vec<CellLook>,

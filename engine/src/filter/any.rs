@@ -16,9 +16,8 @@ use crate::region::Region;
 const LOOKAHEAD: usize = 16;
 /// How many observations ahead the memory is asked for that only new keys touch.
 const SECOND_LOOKAHEAD: usize = 8;
-/// How many lines are asked for in a row, at most, and for how many observations.
-const REQUESTS: usize = 16;
-const BURST: usize = 8;
+/// How many lines are asked for in a row, at most.
+const REQUESTS: usize = 8;
 
 macro_rules! filters {
     ($($filter:ident),+ $(,)?) => {
@@ -273,7 +272,7 @@ fn run<F: Filter, R: Region + ?Sized>(
     // Requests one after the other let the processor have many under way at once; between
     // the long stretches of work that observing is, it would see only a few. More of them
     // than it can have under way are no use.
-    let burst = (REQUESTS / filter.lines_touched() as usize).clamp(1, BURST);
+    let burst = (REQUESTS / filter.lines_touched() as usize).max(1);
     let start = registers.generator();
     let before = |index: usize| start.ahead(index as u64 * filter.draws());
     let ask = |region: &R, first: usize, count: usize| {
@@ -281,21 +280,27 @@ fn run<F: Filter, R: Region + ?Sized>(
             filter.prefetch(region.bytes(), before(i), later.fingerprint);
         }
     };
-    let ask_if_new = |region: &R, first: usize, count: usize| {
+    let ask_if_new = |region: &R, registers: &Registers, first: usize, count: usize| {
         for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
-            filter.prefetch_if_new(region.bytes(), before(i), later.fingerprint);
+            filter.prefetch_if_new(region.bytes(), registers, before(i), later.fingerprint);
         }
     };
     ask(region, 0, LOOKAHEAD);
-    ask_if_new(region, 0, SECOND_LOOKAHEAD);
+    ask_if_new(region, registers, 0, SECOND_LOOKAHEAD);
+    let mut new = 0;
     let chunks = observations.chunks(burst).zip(verdicts.chunks_mut(burst));
     for (number, (observations, verdicts)) in chunks.enumerate() {
-        ask(region, number * burst + LOOKAHEAD, burst);
-        ask_if_new(region, number * burst + SECOND_LOOKAHEAD, burst);
-        for (observation, verdict) in observations.iter().zip(verdicts) {
-            *verdict = step(filter, region, registers, *observation);
+        let first = number * burst;
+        ask(region, first + LOOKAHEAD, burst);
+        ask_if_new(region, registers, first + SECOND_LOOKAHEAD, burst);
+        let pairs = observations.iter().zip(verdicts);
+        for (i, (observation, verdict)) in (first..).zip(pairs) {
+            *verdict = filter.observe(region, registers, before(i), *observation);
+            registers.count_observation();
+            new += u64::from(*verdict == Verdict::New);
         }
     }
+    registers.count_new(new, before(observations.len()));
 }
 
 fn rerun<F: Filter, R: Region + ?Sized>(
@@ -328,21 +333,21 @@ fn rerun<F: Filter, R: Region + ?Sized>(
             filter.prefetch(region.bytes(), generator, fingerprint);
         }
     };
-    let mut ask_if_new = |region: &R| {
+    let mut ask_if_new = |region: &R, registers: &Registers| {
         if let Some((fingerprint, generator)) = soon.next() {
-            filter.prefetch_if_new(region.bytes(), generator, fingerprint);
+            filter.prefetch_if_new(region.bytes(), registers, generator, fingerprint);
         }
     };
     for _ in 0..LOOKAHEAD {
         ask(region);
     }
     for _ in 0..SECOND_LOOKAHEAD {
-        ask_if_new(region);
+        ask_if_new(region, registers);
     }
     let known = observations.iter().zip(gaps);
     for ((observation, &gap), verdict) in known.zip(verdicts) {
         ask(region);
-        ask_if_new(region);
+        ask_if_new(region, registers);
         registers.count_without_trace(gap, draws);
         *verdict = step(filter, region, registers, *observation);
     }

@@ -17,31 +17,21 @@
 //! Algorithm 2. It prints DISTINCT and DUPLICATE swapped (taken literally it never
 //! inserts); we read it the other way round, which reproduces its tables.
 
+use super::Registers;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::drawing::Drawing;
+use super::in_parts::{Clearing, InParts};
 use super::parts::Parts;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
-use crate::bytes::{clear_bit, set_bit};
-use crate::fingerprint::{Fingerprint, reduce};
-use crate::prefetch::prefetch;
-use crate::region::Region;
-use crate::rng::Generator;
+use crate::fingerprint::reduce;
 
 /// The geometry of a BSBF.
-#[derive(Clone, Debug)]
-pub struct Bsbf {
-    parts: Parts,
-}
+pub type Bsbf = InParts<OneInEachPart>;
 
-impl Bsbf {
-    /// The bit that a draw clears in a part.
-    #[inline(always)]
-    fn victim(&self, part: u64, draw: u64) -> u64 {
-        self.parts.start(part) + reduce(draw, self.parts.span_bits)
-    }
-}
+/// A random bit of each part, whether it is set or not.
+#[derive(Clone, Copy, Debug)]
+pub struct OneInEachPart;
 
-impl Filter for Bsbf {
+impl Clearing for OneInEachPart {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "bsbf",
         title: "Biased sampling based Bloom filter",
@@ -76,86 +66,13 @@ impl Filter for Bsbf {
         }],
     };
 
-    fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        Ok(Bsbf {
-            parts: Parts::separate(spec.integer("k"), memory_bits),
-        })
-    }
-
-    fn region_bytes(&self) -> u64 {
-        self.cells().div_ceil(8)
-    }
-
-    fn cells(&self) -> u64 {
-        self.parts.bits()
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.parts.recount(region)
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        // The parts are filled and emptied alike, so they have about the same load.
-        let load = registers.occupied() as f64 / self.cells() as f64;
-        load.powi(self.parts.count() as i32)
-    }
-
-    fn lines_touched(&self) -> u32 {
-        2 * self.parts.count()
-    }
-
-    fn draws(&self) -> u64 {
-        u64::from(self.parts.count())
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
-        true
+    #[inline(always)]
+    fn victims(parts: &Parts) -> u64 {
+        u64::from(parts.count())
     }
 
     #[inline(always)]
-    fn observe<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        generator: Generator,
-        observation: Observation,
-    ) -> Verdict {
-        let fingerprint = observation.fingerprint;
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
-            return Verdict::Seen;
-        }
-        let mut occupied = registers.occupied();
-        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
-            let victim = self.victim(part, generator.draw(part));
-            occupied -= u64::from(clear_bit(region, victim));
-            occupied += u64::from(set_bit(region, position));
-        }
-        *registers.occupied_mut() = occupied;
-        Verdict::New
-    }
-
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.parts.probe(region, fingerprint)
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        self.parts.anatomy("cleared for newer keys")
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.parts.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.parts.evidence(region, fingerprint)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
-        self.parts.prefetch(region, fingerprint);
-        for part in 0..self.draws() {
-            let victim = self.victim(part, generator.draw(part));
-            prefetch(region, (victim / 8) as usize);
-        }
+    fn victim(parts: &Parts, _: &Registers, number: u64, draw: u64) -> Option<u64> {
+        Some(parts.start(number) + reduce(draw, parts.span_bits))
     }
 }

@@ -18,31 +18,21 @@
 //! inserts); we read it the other way round, which reproduces its tables. As the parts are
 //! of one size, a random part and a random bit in it are a random bit of all: one draw.
 
+use super::Registers;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::drawing::Drawing;
+use super::in_parts::{Clearing, InParts};
 use super::parts::Parts;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
-use crate::bytes::{clear_bit, set_bit};
-use crate::fingerprint::{Fingerprint, reduce};
-use crate::prefetch::prefetch;
-use crate::region::Region;
-use crate::rng::Generator;
+use crate::fingerprint::reduce;
 
 /// The geometry of a BSBFSD.
-#[derive(Clone, Debug)]
-pub struct Bsbfsd {
-    parts: Parts,
-}
+pub type Bsbfsd = InParts<OneInAll>;
 
-impl Bsbfsd {
-    /// The bit that a draw clears.
-    #[inline(always)]
-    fn victim(&self, draw: u64) -> u64 {
-        reduce(draw, self.parts.bits())
-    }
-}
+/// A random bit of any part, whether it is set or not.
+#[derive(Clone, Copy, Debug)]
+pub struct OneInAll;
 
-impl Filter for Bsbfsd {
+impl Clearing for OneInAll {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "bsbfsd",
         title: "Biased sampling based Bloom filter with single deletion",
@@ -77,82 +67,13 @@ impl Filter for Bsbfsd {
         }],
     };
 
-    fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        Ok(Bsbfsd {
-            parts: Parts::separate(spec.integer("k"), memory_bits),
-        })
-    }
-
-    fn region_bytes(&self) -> u64 {
-        self.cells().div_ceil(8)
-    }
-
-    fn cells(&self) -> u64 {
-        self.parts.bits()
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.parts.recount(region)
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        // The parts are filled and emptied alike, so they have about the same load.
-        let load = registers.occupied() as f64 / self.cells() as f64;
-        load.powi(self.parts.count() as i32)
-    }
-
-    fn lines_touched(&self) -> u32 {
-        self.parts.count() + 1
-    }
-
-    fn draws(&self) -> u64 {
+    #[inline(always)]
+    fn victims(_: &Parts) -> u64 {
         1
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
-        true
-    }
-
     #[inline(always)]
-    fn observe<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        generator: Generator,
-        observation: Observation,
-    ) -> Verdict {
-        let fingerprint = observation.fingerprint;
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
-            return Verdict::Seen;
-        }
-        let mut occupied = registers.occupied();
-        occupied -= u64::from(clear_bit(region, self.victim(generator.draw(0))));
-        for position in self.parts.positions(fingerprint) {
-            occupied += u64::from(set_bit(region, position));
-        }
-        *registers.occupied_mut() = occupied;
-        Verdict::New
-    }
-
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.parts.probe(region, fingerprint)
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        self.parts.anatomy("cleared for newer keys")
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.parts.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.parts.evidence(region, fingerprint)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
-        self.parts.prefetch(region, fingerprint);
-        prefetch(region, (self.victim(generator.draw(0)) / 8) as usize);
+    fn victim(parts: &Parts, _: &Registers, _: u64, draw: u64) -> Option<u64> {
+        Some(reduce(draw, parts.bits()))
     }
 }

@@ -22,6 +22,7 @@ mod drawing;
 mod dsqf;
 mod fields;
 mod fpbuffer;
+mod in_parts;
 mod lines;
 mod parts;
 mod place;
@@ -236,7 +237,14 @@ pub trait Filter: Sized {
     /// come: for memory that is touched only if the key looks new. The verdict may yet
     /// turn out otherwise; nothing but time depends on it.
     #[inline(always)]
-    fn prefetch_if_new(&self, _region: &[u8], _generator: Generator, _fingerprint: Fingerprint) {}
+    fn prefetch_if_new(
+        &self,
+        _region: &[u8],
+        _registers: &Registers,
+        _generator: Generator,
+        _fingerprint: Fingerprint,
+    ) {
+    }
 }
 
 /// A filter that keeps what it has met cannot take a single key out of it.

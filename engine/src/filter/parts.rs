@@ -7,7 +7,7 @@ use crate::prefetch::prefetch;
 
 /// k spans of bits, behind one another or all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parts {
+pub struct Parts {
     count: u32,
     /// How many bits one position is chosen among.
     pub span_bits: u64,

@@ -85,9 +85,22 @@ impl Registers {
     /// Counts an observation and moves the generator past its draws.
     #[inline]
     pub(super) fn count(&mut self, verdict: Verdict, after: Generator) {
-        self.words[GENERATOR] = after.state();
+        self.count_observation();
+        self.count_new(u64::from(verdict == Verdict::New), after);
+    }
+
+    /// Counts an observation: filters may ask how many came before theirs.
+    #[inline]
+    pub(super) fn count_observation(&mut self) {
         self.words[OBSERVATIONS] += 1;
-        self.words[NEW] += u64::from(verdict == Verdict::New);
+    }
+
+    /// Counts those of the observations counted that were New, and moves the generator
+    /// past the draws of all.
+    #[inline]
+    pub(super) fn count_new(&mut self, new: u64, after: Generator) {
+        self.words[NEW] += new;
+        self.words[GENERATOR] = after.state();
     }
 
     /// Counts Seen observations that left no other trace, and moves the generator past

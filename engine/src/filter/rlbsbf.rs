@@ -18,80 +18,21 @@
 //! draw a part serves both the position and the chance: the high bits of draw × s are
 //! the position, what remains is uniform and independent of it.
 
+use super::Registers;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::drawing::Drawing;
+use super::in_parts::{Clearing, InParts};
 use super::parts::Parts;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
-use crate::bytes::{clear_bit, set_bit};
-use crate::fingerprint::{Fingerprint, reduce};
-use crate::prefetch::prefetch;
-use crate::region::Region;
-use crate::rng::Generator;
+use crate::fingerprint::reduce;
 
-/// The geometry of an RLBSBF.
+/// The geometry of an RLBSBF. Its own registers are the loads of the parts, in bits.
+pub type Rlbsbf = InParts<ByLoad>;
+
+/// A random bit of each part, with a chance that is the part's load.
 #[derive(Clone, Copy, Debug)]
-pub struct Rlbsbf {
-    parts: Parts,
-}
+pub struct ByLoad;
 
-impl Rlbsbf {
-    /// The bit that a draw would clear in a part, and the load past which it does.
-    #[inline(always)]
-    fn victim(&self, part: u64, draw: u64) -> (u64, u64) {
-        let span_bits = self.parts.span_bits;
-        let remainder = draw.wrapping_mul(span_bits);
-        let position = self.parts.start(part) + reduce(draw, span_bits);
-        (position, reduce(remainder, span_bits))
-    }
-
-    /// The default number of parts, if it is that, known to the compiler.
-    #[inline(always)]
-    fn of_two(&self) -> Option<Self> {
-        (self.parts.count() == 2).then_some(Rlbsbf {
-            parts: self.parts.known(2),
-        })
-    }
-
-    #[inline(always)]
-    fn observe_in_parts<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        generator: Generator,
-        fingerprint: Fingerprint,
-    ) -> Verdict {
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
-            return Verdict::Seen;
-        }
-        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
-            let (victim, threshold) = self.victim(part, generator.draw(part));
-            let load = registers.own()[part as usize];
-            let cleared = threshold < load && clear_bit(region, victim);
-            let set = set_bit(region, position);
-            let change = |count: u64| count + u64::from(set) - u64::from(cleared);
-            registers.own_mut()[part as usize] = change(load);
-            *registers.occupied_mut() = change(registers.occupied());
-        }
-        Verdict::New
-    }
-
-    #[inline(always)]
-    fn prefetch_victims(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
-        let seen = self.parts.probe(region, fingerprint) == Verdict::Seen;
-        for part in 0..self.draws() {
-            let (victim, _) = self.victim(part, generator.draw(part));
-            // Past the end nothing is fetched; no branch to guess wrong.
-            let byte = if seen {
-                usize::MAX
-            } else {
-                (victim / 8) as usize
-            };
-            prefetch(region, byte);
-        }
-    }
-}
-
-impl Filter for Rlbsbf {
+impl Clearing for ByLoad {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rlbsbf",
         title: "Randomly load-balanced biased sampling Bloom filter",
@@ -128,86 +69,27 @@ impl Filter for Rlbsbf {
         }],
     };
 
-    fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        Ok(Rlbsbf {
-            parts: Parts::separate(spec.integer("k"), memory_bits),
-        })
+    #[inline(always)]
+    fn victims(parts: &Parts) -> u64 {
+        u64::from(parts.count())
     }
 
-    fn region_bytes(&self) -> u64 {
-        self.cells().div_ceil(8)
+    #[inline(always)]
+    fn victim(parts: &Parts, registers: &Registers, number: u64, draw: u64) -> Option<u64> {
+        let threshold = reduce(draw.wrapping_mul(parts.span_bits), parts.span_bits);
+        let position = parts.start(number) + reduce(draw, parts.span_bits);
+        (threshold < registers.own()[number as usize]).then_some(position)
     }
 
-    fn cells(&self) -> u64 {
-        self.parts.bits()
+    #[inline(always)]
+    fn note(registers: &mut Registers, part: u64, change: i64) {
+        let load = &mut registers.own_mut()[part as usize];
+        *load = load.wrapping_add_signed(change);
     }
 
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.parts.recount(region)
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        let loads = &registers.own()[..self.parts.count() as usize];
-        let share = |&load: &u64| load as f64 / self.parts.span_bits as f64;
+    fn drop_chance(parts: &Parts, registers: &Registers) -> f64 {
+        let loads = &registers.own()[..parts.count() as usize];
+        let share = |&load: &u64| load as f64 / parts.span_bits as f64;
         loads.iter().map(share).product()
-    }
-
-    fn lines_touched(&self) -> u32 {
-        2 * self.parts.count()
-    }
-
-    fn draws(&self) -> u64 {
-        u64::from(self.parts.count())
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn observe<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        generator: Generator,
-        observation: Observation,
-    ) -> Verdict {
-        let fingerprint = observation.fingerprint;
-        match self.of_two() {
-            Some(two) => two.observe_in_parts(region, registers, generator, fingerprint),
-            None => self.observe_in_parts(region, registers, generator, fingerprint),
-        }
-    }
-
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.parts.probe(region, fingerprint)
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        self.parts.anatomy("cleared for newer keys")
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.parts.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.parts.evidence(region, fingerprint)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        match self.of_two() {
-            Some(two) => two.parts.prefetch(region, fingerprint),
-            None => self.parts.prefetch(region, fingerprint),
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_if_new(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
-        match self.of_two() {
-            Some(two) => two.prefetch_victims(region, generator, fingerprint),
-            None => self.prefetch_victims(region, generator, fingerprint),
-        }
     }
 }

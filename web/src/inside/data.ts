@@ -65,7 +65,6 @@ export interface KeyLook {
   id: string;
   verdict: string;
   because: string;
-  wanted: string;
   cells: CellLook[];
 }
 

@@ -2,7 +2,7 @@
 
 import { make } from '../element.js';
 
-const END_CHARACTERS = 14;
+const END_CHARACTERS = 12;
 
 export function keyText(key: string): HTMLElement {
   const text = key === '' ? '(empty)' : key;

@@ -128,7 +128,6 @@ export class Glass {
       id,
       verdict: look.verdict,
       because: look.because,
-      wanted: look.wanted,
       cells: look.cells.map((cell) => copied(cell, plainCell)),
     }));
   }
