@@ -94,7 +94,7 @@ test('a chosen key has the cells that the command line names', async () => {
       await key.click();
       await page.locator('#inside-picked').waitFor();
       assert.equal(await key.getAttribute('aria-pressed'), 'true');
-      const chosen = await key.innerText();
+      const chosen = (await key.textContent()) ?? '';
       const named = explainKey(firstKeys(8), chosen, { filter, memoryBits: MEMORY_BITS, seed: 1 });
       assert.equal(await page.locator('#inside-picked-key').innerText(), chosen);
       const said = await page.locator('#inside-picked-said').innerText();

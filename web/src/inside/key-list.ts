@@ -25,6 +25,7 @@ export class KeyButton {
     if (this.element.title !== arrived.key || this.element.firstChild === null) {
       this.element.replaceChildren(keyText(arrived.key));
       this.element.title = arrived.key;
+      this.element.ariaLabel = arrived.key === '' ? '(empty)' : arrived.key;
     }
   }
 }

@@ -1,4 +1,5 @@
-// A key in little room: its end tells more than its middle, which gives way.
+// A key in little room: its end tells more than its middle, which gives way. For the eye
+// only, as it is in two parts; who hears it needs the key beside it in one.
 
 import { make } from '../element.js';
 
@@ -10,7 +11,7 @@ export function keyText(key: string): HTMLElement {
   const end = characters.splice(Math.max(0, characters.length - END_CHARACTERS));
   return make(
     'code',
-    { class: 'key-text' },
+    { class: 'key-text', 'aria-hidden': 'true' },
     make('span', {}, characters.join('')),
     make('span', {}, end.join('')),
   );

@@ -36,7 +36,7 @@ function row(cell: CellLook, { anatomy, position }: InsideState): HTMLElement {
   if (cell.left === null) {
     left.textContent = NOTHING;
   } else {
-    left.append(keyText(cell.left.key));
+    left.append(make('span', { class: 'spoken' }, cell.left.key), keyText(cell.left.key));
     left.title = cell.left.key;
   }
   return make(
