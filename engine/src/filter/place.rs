@@ -169,8 +169,10 @@ impl Evidence {
         let wanted = self.wanted_in_words(anatomy);
         match self.nearest().unwrap_or((0, 0)) {
             (0, 1) => format!("its {cell} is {wanted}"),
+            (0, 2) => format!("both of its {cell}s are {wanted}"),
             (0, count) => format!("its {count} {cell}s are all {wanted}"),
             (_, 1) => format!("its {cell} is 0"),
+            (2, 2) => format!("both of its {cell}s are 0"),
             (1, count) => format!("1 of its {count} {cell}s is 0"),
             (lacking, count) => format!("{lacking} of its {count} {cell}s are 0"),
         }

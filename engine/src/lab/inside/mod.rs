@@ -320,6 +320,3 @@ fn push_bounded<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
     }
     queue.push_back(item);
 }
-
-#[cfg(test)]
-mod tests;

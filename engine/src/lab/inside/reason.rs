@@ -65,6 +65,9 @@ impl Reason {
             Reason::SetByOthers { cells: 1 } => {
                 format!("its {cell} had been set by another key")
             }
+            Reason::SetByOthers { cells: 2 } => {
+                format!("both of its {cell}s had been set by other keys")
+            }
             Reason::SetByOthers { cells } => {
                 format!("its {cells} {cell}s had all been set by other keys")
             }
@@ -91,6 +94,7 @@ impl Reason {
             Reason::CellsLost { lacking, of, lines } => {
                 let which = match (lacking, of) {
                     (_, 1) => format!("its {cell} was"),
+                    (2, 2) => format!("both of its {cell}s were"),
                     (1, _) => format!("1 of its {of} {cell}s was"),
                     _ if lacking == of => format!("all of its {of} {cell}s were"),
                     _ => format!("{lacking} of its {of} {cell}s were"),

@@ -1,7 +1,12 @@
-use super::super::{NoClock, Simulation, StreamSpec, Truth};
-use super::*;
-use crate::filter::Errs;
-use crate::registry;
+//! A filter behind glass counts what a simulation counts, and its reasons are true.
+
+use std::sync::Arc;
+
+use dedupstore::filter::{Errs, Evidence, FilterSpec, Wanted};
+use dedupstore::lab::{
+    Arrived, Inside, InsideError, Mistake, Mistakes, NoClock, Reason, Simulation, StreamSpec, Truth,
+};
+use dedupstore::{Fingerprint, SeenSet, Verdict, registry};
 
 const KEYS: u64 = 3000;
 
