@@ -44,7 +44,6 @@ fn feed(store: &mut Store<Directory>, observations: &[Observation], batch: usize
     }
 }
 
-/// Small logs, so that checkpoints come by themselves, many times, while it goes on.
 /// A filter that takes keys for their own fingerprints is for the laboratory alone.
 #[test]
 fn a_filter_of_numbers_is_refused_by_type() {
@@ -60,6 +59,7 @@ fn a_filter_of_numbers_is_refused_by_type() {
     assert!(!path.exists());
 }
 
+/// Small logs, so that checkpoints come by themselves, many times, while it goes on.
 #[test]
 fn a_store_is_a_set_in_memory_however_it_is_opened() {
     let directory = TempDir::new().expect("a place");

@@ -13,6 +13,11 @@ pub trait Region {
 
     /// The bytes of `range`, which are about to change.
     fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8];
+
+    /// All of it, where nobody wants to know what changes.
+    fn plain(&mut self) -> Option<&mut [u8]> {
+        None
+    }
 }
 
 impl Region for [u8] {
@@ -24,6 +29,10 @@ impl Region for [u8] {
     #[inline(always)]
     fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         &mut self[range]
+    }
+
+    fn plain(&mut self) -> Option<&mut [u8]> {
+        Some(self)
     }
 }
 

@@ -3,8 +3,8 @@
 //! 1. [`prepare`]: the other image's superblock is made invalid, and the other log ready,
 //!    unless the active image still needs that log.
 //! 2. The writer ends the log with a switch frame and freezes (in the store).
-//! 3. [`Checkpoint::write_blocks`]: every block goes to the image. The writer saves a block
-//!    itself before it first changes it.
+//! 3. [`Checkpoint::write_some`]: every block goes to the image. The writer saves a block
+//!    before it first changes it: to the thread that writes, or itself if there is none.
 //! 4. [`Checkpoint::finish`]: table, sync, superblock, sync.
 //!
 //! **Invariant:** the active image and every log it needs stay untouched throughout.
@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::checksum::{StoreId, placed};
 use super::error::StoreError;
+use super::handover::{Copies, Handover};
 use super::layout::{BLOCK_BYTES, Layout, SUPERBLOCK_BYTES};
-use super::live::Frozen;
+use super::live::{Frozen, Saving};
 use super::log::LogWriter;
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
@@ -27,6 +28,10 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 /// How many blocks the thread writes at a time: a call to the system costs as much as
 /// copying one.
 const BLOCKS_A_WRITE: usize = 32;
+/// How much of the region may be on its way to the thread that writes: a share, and no more
+/// than this.
+const HANDOVER_SHARE: usize = 16;
+const MAX_HANDOVER_BYTES: usize = 8 << 20;
 
 /// Makes the other image and, where it may, the other log ready. Returns whether the log
 /// can be switched.
@@ -47,6 +52,7 @@ pub fn prepare(
             .sync(target)
             .map_err(|error| StoreError::on_file("sync", target, error))?;
     }
+    medium.forget(target);
     let other_log_is_free = active.log.epoch == current_epoch || planted(Mutant::LogReusedTooEarly);
     if other_log_is_free {
         LogWriter::start_next(medium, &active.store_id, current_epoch + 1, incarnation)?;
@@ -62,18 +68,24 @@ pub struct Checkpoint {
     checksums: Box<[AtomicU32]>,
     /// How many blocks have been written in order.
     written: AtomicU64,
+    /// Blocks that the writer has saved, if a thread writes.
+    handover: Option<Handover>,
     /// The first failure of a write that had nobody to tell.
     failure: Mutex<Option<io::Error>>,
 }
 
 impl Checkpoint {
-    pub fn new(next: Superblock, frozen: Arc<Frozen>) -> Self {
+    /// Of a frozen region; `by_thread` says whether another thread than the writer's will
+    /// [write](Checkpoint::write_some) it.
+    pub fn new(next: Superblock, frozen: Arc<Frozen>, by_thread: bool) -> Self {
         let blocks = next.layout.blocks() as usize;
+        let capacity = (blocks * BLOCK / HANDOVER_SHARE).min(MAX_HANDOVER_BYTES);
         Checkpoint {
             next,
             frozen,
             checksums: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
             written: AtomicU64::new(0),
+            handover: by_thread.then(|| Handover::new(capacity)),
             failure: Mutex::new(None),
         }
     }
@@ -83,24 +95,28 @@ impl Checkpoint {
         self.next.layout.blocks()
     }
 
-    /// Writes blocks that follow each other as they were at the freeze; for the writer,
-    /// before it changes them. Only the region's last block may be short.
-    pub fn save(&self, medium: &impl Medium, first: u64, bytes: &[u8]) {
+    /// What the writer saves blocks to before it changes them.
+    pub fn saving<'a, M: Medium>(&'a self, medium: &'a M) -> impl Saving + use<'a, M> {
+        Saver {
+            checkpoint: self,
+            medium,
+        }
+    }
+
+    /// Writes blocks that follow each other as they were at the freeze. Only the region's
+    /// last block may be short.
+    fn write_saved(&self, medium: &impl Medium, first: u64, bytes: &[u8]) -> io::Result<()> {
         let (whole, rest) = bytes.split_at(bytes.len() / BLOCK * BLOCK);
-        let mut written = Ok(());
         if !whole.is_empty() {
-            written = self.write_run(medium, first, whole);
+            self.write_run(medium, first, whole)?;
         }
         if !rest.is_empty() {
             let mut padded = [0; BLOCK];
             padded[..rest.len()].copy_from_slice(rest);
             let last = first + (whole.len() / BLOCK) as u64;
-            written = written.and_then(|()| self.write_run(medium, last, &padded));
+            self.write_run(medium, last, &padded)?;
         }
-        if let Err(error) = written {
-            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-            failure.get_or_insert(error);
-        }
+        Ok(())
     }
 
     /// Writes blocks of full length that follow each other.
@@ -117,36 +133,49 @@ impl Checkpoint {
     pub fn write_some(&self, medium: &impl Medium, count: u64) -> Result<bool, StoreError> {
         let from = self.written.load(Ordering::Relaxed);
         let to = from.saturating_add(count).min(self.blocks());
-        self.write_blocks(medium, from..to)?;
+        // Whatever happens, the writer is not left waiting.
+        let _closing = self.handover.as_ref().map(Handover::closing);
+        self.write_blocks(medium, from..to)
+            .map_err(|error| StoreError::on_file("write", self.next.file(), error))?;
         self.written.store(to, Ordering::Relaxed);
         Ok(to == self.blocks())
     }
 
-    /// Writes the blocks of a range that the writer has not saved.
-    pub fn write_blocks(
-        &self,
-        medium: &impl Medium,
-        blocks: std::ops::Range<u64>,
-    ) -> Result<(), StoreError> {
-        let mut copies = vec![0; BLOCKS_A_WRITE.min(self.blocks() as usize) * BLOCK];
+    /// Writes the blocks of a range: those that the writer has not saved as they are met,
+    /// and what it has handed over in between.
+    fn write_blocks(&self, medium: &impl Medium, blocks: std::ops::Range<u64>) -> io::Result<()> {
+        let mut sweep = vec![0; BLOCKS_A_WRITE.min(self.blocks() as usize) * BLOCK];
+        let mut handed = Copies::default();
         let mut held = 0;
-        let write = |first: u64, bytes: &[u8]| {
-            self.write_run(medium, first, bytes)
-                .map_err(|error| StoreError::on_file("write", self.next.file(), error))
-        };
         let end = blocks.end;
         for block in blocks {
-            let copy = &mut copies[held..held + BLOCK];
+            let copy = &mut sweep[held..held + BLOCK];
             copy.fill(0);
             let taken = self.frozen.take(block, copy);
             if taken {
                 held += BLOCK;
             }
-            let last = held == copies.len() || block + 1 == end;
+            let last = held == sweep.len() || block + 1 == end;
             if held > 0 && (last || !taken) {
                 let after = block + u64::from(taken);
-                write(after - (held / BLOCK) as u64, &copies[..held])?;
+                self.write_run(medium, after - (held / BLOCK) as u64, &sweep[..held])?;
                 held = 0;
+            }
+            if held == 0 {
+                self.write_handed(medium, &mut handed)?;
+            }
+        }
+        // What is saved is handed over first: when all are saved, nothing comes any more.
+        self.write_handed(medium, &mut handed)
+    }
+
+    fn write_handed(&self, medium: &impl Medium, copies: &mut Copies) -> io::Result<()> {
+        let Some(handover) = &self.handover else {
+            return Ok(());
+        };
+        while handover.take(copies) {
+            for (first, bytes) in copies.runs() {
+                self.write_saved(medium, first, bytes)?;
             }
         }
         Ok(())
@@ -191,6 +220,31 @@ impl Checkpoint {
             medium.sync(file).map_err(failed("sync"))?;
         }
         Ok(superblock)
+    }
+}
+
+/// See [`Checkpoint::saving`].
+struct Saver<'a, M> {
+    checkpoint: &'a Checkpoint,
+    medium: &'a M,
+}
+
+impl<M: Medium> Saving for Saver<'_, M> {
+    fn make_room(&mut self, bytes: usize) {
+        if let Some(handover) = &self.checkpoint.handover {
+            handover.wait_for_room(bytes);
+        }
+    }
+
+    fn save(&mut self, first: u64, bytes: &[u8]) {
+        if let Some(handover) = &self.checkpoint.handover {
+            return handover.put(first, bytes);
+        }
+        if let Err(error) = self.checkpoint.write_saved(self.medium, first, bytes) {
+            let failure = &self.checkpoint.failure;
+            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert(error);
+        }
     }
 }
 

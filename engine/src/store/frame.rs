@@ -243,8 +243,7 @@ impl Payload<'_> {
     }
 }
 
-/// Without a branch an observation: every fingerprint is written, and the next goes over it
-/// if it was not to be kept.
+/// The bits of 64 observations first, without a branch, and then what they tell to keep.
 fn encode_sparse(
     observations: &[Observation],
     verdicts: &[Verdict],
@@ -252,23 +251,26 @@ fn encode_sparse(
     frame: &mut Vec<u8>,
 ) {
     let start = frame.len();
-    let words = observations.len().div_ceil(64);
-    frame.resize(start + 8 * (words + observations.len()), 0);
-    let (bits, fingerprints) = frame[start..].split_at_mut(8 * words);
-    let mut kept = 0;
+    frame.resize(start + 8 * observations.len().div_ceil(64), 0);
     let chunks = observations.chunks(64).zip(verdicts.chunks(64));
-    for (cell, (observations, verdicts)) in bits.chunks_exact_mut(8).zip(chunks) {
-        let mut word = 0;
+    for (at, (observations, verdicts)) in (start..).step_by(8).zip(chunks) {
+        let mut word = 0u64;
         for (i, (observation, verdict)) in observations.iter().zip(verdicts).enumerate() {
             let keep = trace.is_left_by(observation.fingerprint, *verdict);
-            fingerprints[8 * kept..8 * kept + 8]
-                .copy_from_slice(&observation.fingerprint.0.to_le_bytes());
-            kept += usize::from(keep);
             word |= u64::from(keep) << i;
         }
-        cell.copy_from_slice(&word.to_le_bytes());
+        write_u64(frame, at, word);
+        let (mut kept, mut count) = ([0; 8 * 64], 0);
+        let mut rest = word;
+        while rest != 0 {
+            let fingerprint = observations[rest.trailing_zeros() as usize].fingerprint;
+            // Always below 64; said so that nobody need check.
+            write_u64(&mut kept, 8 * (count % 64), fingerprint.0);
+            count += 1;
+            rest &= rest - 1;
+        }
+        frame.extend_from_slice(&kept[..8 * count]);
     }
-    frame.truncate(start + 8 * (words + kept));
 }
 
 /// Whatever the bits say, no more is taken than there is; a frame that says otherwise was

@@ -230,9 +230,8 @@ impl<M: Medium> Store<M> {
         if let Some(region) = self.live.unfrozen() {
             filter.observe_batch(region, registers, observations, verdicts);
         } else if let Stage::Writing(checkpoint) = &self.stage {
-            let medium = &self.progress.medium;
-            let save = |block, bytes: &[u8]| checkpoint.save(medium, block, bytes);
-            let mut region = self.live.tracked(save);
+            let saving = checkpoint.saving(&self.progress.medium);
+            let mut region = self.live.tracked(saving);
             filter.observe_batch(&mut region, registers, observations, verdicts);
         }
     }
@@ -367,7 +366,8 @@ impl<M: Medium> Store<M> {
             registers: self.registers.clone(),
             ..self.active.clone()
         };
-        let checkpoint = Arc::new(Checkpoint::new(next, self.live.freeze()));
+        let by_thread = self.checkpoint_thread.is_some();
+        let checkpoint = Arc::new(Checkpoint::new(next, self.live.freeze(), by_thread));
         self.stage = Stage::Writing(Arc::clone(&checkpoint));
         self.ask(Job::Write(checkpoint))
     }

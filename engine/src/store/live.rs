@@ -30,7 +30,8 @@ const CLAIMED: u8 = 1;
 const SAVED: u8 = 2;
 
 /// How many blocks the writer saves when it must save one: its next changes will fall on
-/// the others soon, and writing four costs less than twice as much as writing one.
+/// the others soon, and a call that writes four takes less than twice as long as one that
+/// writes one.
 const BLOCKS_A_GROUP: usize = 4;
 
 /// What keeps the bytes of a region.
@@ -134,20 +135,29 @@ impl LiveRegion {
         }
     }
 
-    /// A view that saves each block before its first change since the freeze: `save` gets the
-    /// first of some that follow each other, and their bytes.
-    pub fn tracked<S: FnMut(u64, &[u8])>(&mut self, save: S) -> Tracked<'_, S> {
-        Tracked { live: self, save }
+    /// A view that has each block saved before its first change since the freeze.
+    pub fn tracked<S: Saving>(&mut self, saving: S) -> Tracked<'_, S> {
+        Tracked { live: self, saving }
     }
+}
+
+/// Where blocks go before they change.
+pub trait Saving {
+    /// Called before blocks are claimed, while nobody waits for the caller: may wait until so
+    /// many bytes can be saved.
+    fn make_room(&mut self, bytes: usize);
+
+    /// Saves blocks that follow each other, of which the first is given.
+    fn save(&mut self, first: u64, bytes: &[u8]);
 }
 
 /// See [`LiveRegion::tracked`].
 pub struct Tracked<'a, S> {
     live: &'a mut LiveRegion,
-    save: S,
+    saving: S,
 }
 
-impl<S: FnMut(u64, &[u8])> Region for Tracked<'_, S> {
+impl<S: Saving> Region for Tracked<'_, S> {
     #[inline]
     fn bytes(&self) -> &[u8] {
         self.live.bytes()
@@ -162,7 +172,7 @@ impl<S: FnMut(u64, &[u8])> Region for Tracked<'_, S> {
             for block in range.start / block_bytes..=last / block_bytes {
                 let saved = frozen.states[block].load(Ordering::Acquire) == SAVED;
                 if !saved && !planted(Mutant::NoCopyBeforeChange) {
-                    frozen.save_around(block, self.live.bytes(), &mut self.save);
+                    frozen.save_around(block, self.live.bytes(), &mut self.saving);
                 }
             }
         }
@@ -203,14 +213,15 @@ impl Frozen {
     }
 
     /// For the writer: saves a block, with those of its group that nobody holds.
-    fn save_around(&self, block: usize, bytes: &[u8], save: &mut impl FnMut(u64, &[u8])) {
+    fn save_around(&self, block: usize, bytes: &[u8], saving: &mut impl Saving) {
+        saving.make_room(BLOCKS_A_GROUP * super::layout::BLOCK_BYTES as usize);
         let first = block / BLOCKS_A_GROUP * BLOCKS_A_GROUP;
         let group = first..(first + BLOCKS_A_GROUP).min(self.states.len());
         let mut save_run = |run: Range<usize>| {
             if !run.is_empty() {
                 let start = self.layout.block_range(run.start as u64).start;
                 let end = self.layout.block_range(run.end as u64 - 1).end;
-                save(run.start as u64, &bytes[start..end]);
+                saving.save(run.start as u64, &bytes[start..end]);
                 run.for_each(|block| self.release(block));
             }
         };

@@ -39,6 +39,7 @@ mod finding;
 pub mod format;
 mod frame;
 mod handle;
+mod handover;
 mod image;
 mod inspect;
 mod keep;

@@ -38,8 +38,8 @@ pub fn plant(
         registers: snapshot.registers.clone(),
         ..snapshot.superblock.clone()
     };
-    let checkpoint = Checkpoint::new(image, snapshot.live.freeze());
-    checkpoint.write_blocks(medium, 0..checkpoint.blocks())?;
+    let checkpoint = Checkpoint::new(image, snapshot.live.freeze(), false);
+    checkpoint.write_some(medium, u64::MAX)?;
     let written = checkpoint.finish(medium)?;
     // One region in memory at a time: they can be large.
     drop((checkpoint, snapshot));

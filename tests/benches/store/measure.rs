@@ -9,8 +9,8 @@ use dedupstore::store::{CreateOptions, Directory, Durability, OpenOptions, Store
 use dedupstore::{FilterSpec, Fingerprint, Observation, Verdict};
 use tempfile::TempDir;
 
-/// Keys observed in one call.
-pub const BATCH: usize = 4096;
+/// Keys observed in one call: as many as `dedupstore filter` hands over.
+pub const BATCH: usize = 16_384;
 /// How often things become durable.
 pub const INTERVAL: Duration = Duration::from_secs(1);
 
