@@ -3,8 +3,8 @@
 
 import { make } from './element.js';
 import type { FilterDescription } from './protocol.js';
+import { svgElement, svgText } from './svg.js';
 
-const SVG = 'http://www.w3.org/2000/svg';
 const CELL = 16;
 const GAP = 2;
 const LABEL = 50;
@@ -24,13 +24,13 @@ export function filterDrawing({ drawing }: FilterDescription): HTMLElement {
 function picture(name: string, rows: string[], other: string[], isAfter: boolean): SVGElement {
   const width = LABEL + Math.max(...rows.map((row) => row.length)) * (CELL + GAP);
   const height = rows.length * (CELL + GAP) + GAP;
-  const svg = element('svg', {
+  const svg = svgElement('svg', {
     viewBox: `0 0 ${width} ${height}`,
     width: String(width),
     height: String(height),
     'aria-hidden': 'true',
   });
-  svg.append(text(0, CELL / 2 + GAP, name, 'drawing-name'));
+  svg.append(svgText(0, CELL / 2 + GAP, name, { class: 'drawing-name' }));
   rows.forEach((row, line) => {
     [...row].forEach((cell, place) => {
       if (cell !== '|') {
@@ -56,7 +56,7 @@ function isMore(cell: string, other: string, otherRow: string): boolean {
 
 function drawCell(x: number, y: number, cell: string, mark: string) {
   const kind = cell === '.' ? 'empty' : 'held';
-  const box = element('rect', {
+  const box = svgElement('rect', {
     x: String(x),
     y: String(y),
     width: String(CELL),
@@ -64,18 +64,9 @@ function drawCell(x: number, y: number, cell: string, mark: string) {
     rx: '2',
     class: `drawing-cell ${kind}${mark}`,
   });
-  const isText = cell !== '.' && cell !== '#';
-  return isText ? [box, text(x + CELL / 2, y + CELL / 2 + 0.5, cell, `drawing-value${mark}`)] : [box];
-}
-
-function element(tag: string, attributes: Record<string, string>): SVGElement {
-  const made = document.createElementNS(SVG, tag);
-  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-  return made;
-}
-
-function text(x: number, y: number, content: string, className: string): SVGElement {
-  const made = element('text', { x: String(x), y: String(y), class: className });
-  made.textContent = content;
-  return made;
+  if (cell === '.' || cell === '#') {
+    return [box];
+  }
+  const half = CELL / 2;
+  return [box, svgText(x + half, y + half + 0.5, cell, { class: `drawing-value${mark}` })];
 }

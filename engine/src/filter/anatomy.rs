@@ -34,6 +34,16 @@ impl Anatomy {
         }
     }
 
+    /// Cells that count and are one row.
+    pub(super) fn of_counters(count: u64, most: u32, loss: &'static str) -> Self {
+        Anatomy {
+            cell: "counter",
+            content: "count",
+            most: u64::from(most),
+            ..Anatomy::of_bits(count, loss)
+        }
+    }
+
     /// What a cell holds, as it is shown: a number, or of a whole fingerprint its digits.
     pub fn value_in_words(&self, value: u64) -> String {
         match self.most {

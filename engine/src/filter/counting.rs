@@ -21,9 +21,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::drawing::Drawing;
-use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
-};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::Cells;
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -176,14 +174,7 @@ impl Filter for Counting {
     }
 
     fn anatomy(&self) -> Anatomy {
-        Anatomy {
-            cell: "counter",
-            content: "count",
-            row: "filter",
-            row_cells: self.cell_count,
-            most: u64::from(self.most),
-            loss: "",
-        }
+        Anatomy::of_counters(self.cell_count, self.most, "")
     }
 
     fn cell(&self, region: &[u8], index: u64) -> u64 {
@@ -191,9 +182,7 @@ impl Filter for Counting {
     }
 
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let width = self.cells.width_bits();
-        let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
-        Evidence::all_in_use(0, &mut self.positions(fingerprint).map(counter))
+        Evidence::of_counters(&self.cells, region, &mut self.positions(fingerprint))
     }
 
     fn forget<R: Region + ?Sized>(

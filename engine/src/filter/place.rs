@@ -1,7 +1,7 @@
 //! Where in the region a verdict comes from.
 
 use super::{Anatomy, Verdict};
-use crate::bytes::bit;
+use crate::bytes::{Cells, bit};
 
 /// A cell that a filter looks at to decide about a key, or a link that leads to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,17 @@ impl Evidence {
             links: Vec::new(),
             ways: vec![cells.collect()],
         }
+    }
+
+    /// Counters that must all be above 0.
+    pub(super) fn of_counters(
+        counters: &Cells,
+        region: &[u8],
+        positions: &mut dyn Iterator<Item = u64>,
+    ) -> Self {
+        let width = counters.width_bits();
+        let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
+        Evidence::all_in_use(0, &mut positions.map(counter))
     }
 
     /// Any one cell that holds the key's value.

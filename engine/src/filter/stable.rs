@@ -20,9 +20,7 @@
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
 use super::drawing::Drawing;
-use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
-};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{Cells, read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -236,14 +234,7 @@ impl Filter for Stable {
     }
 
     fn anatomy(&self) -> Anatomy {
-        Anatomy {
-            cell: "counter",
-            content: "count",
-            row: "filter",
-            row_cells: self.cell_count,
-            most: u64::from(self.max),
-            loss: "worn down to 0",
-        }
+        Anatomy::of_counters(self.cell_count, self.max, "worn down to 0")
     }
 
     fn cell(&self, region: &[u8], index: u64) -> u64 {
@@ -251,9 +242,7 @@ impl Filter for Stable {
     }
 
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let width = self.cells.width_bits();
-        let counter = |at| Place::read("counter", at, at * u64::from(width), width, region);
-        Evidence::all_in_use(0, &mut self.positions(fingerprint).map(counter))
+        Evidence::of_counters(&self.cells, region, &mut self.positions(fingerprint))
     }
 
     #[inline(always)]
