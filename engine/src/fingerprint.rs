@@ -119,7 +119,18 @@ impl Probes {
 /// Maps a uniform 64-bit number into `0..range` by its high bits, without division.
 #[inline]
 pub fn reduce(uniform: u64, range: u64) -> u64 {
+    // WebAssembly has no product of 128 bits, and calls a function for one.
+    if cfg!(target_family = "wasm") && range <= 1 << 32 {
+        return reduce_to_32_bits(uniform, range);
+    }
     ((u128::from(uniform) * u128::from(range)) >> 64) as u64
+}
+
+/// [`reduce`] for ranges of up to 2³², by two products that fit in 64 bits each.
+#[inline]
+fn reduce_to_32_bits(uniform: u64, range: u64) -> u64 {
+    let low = (uniform & u64::from(u32::MAX)) * range;
+    ((uniform >> 32) * range + (low >> 32)) >> 32
 }
 
 #[cfg(test)]
@@ -158,6 +169,39 @@ mod tests {
         assert_eq!(reduce(u64::MAX, 7), 6);
         assert_eq!(reduce(u64::MAX, 1), 0);
         assert_eq!(reduce(1 << 63, 1 << 40), 1 << 39);
+    }
+
+    #[test]
+    fn both_ways_to_reduce_are_one() {
+        let numbers = [
+            0,
+            1,
+            0xffff_ffff,
+            1 << 32,
+            0x0123_4567_89ab_cdef,
+            u64::MAX - 1,
+            u64::MAX,
+        ];
+        for uniform in numbers {
+            for range in [
+                0,
+                1,
+                2,
+                7,
+                1_000_003,
+                (1 << 31) + 1,
+                u64::from(u32::MAX),
+                1 << 32,
+            ] {
+                let expected = ((u128::from(uniform) * u128::from(range)) >> 64) as u64;
+                assert_eq!(
+                    reduce_to_32_bits(uniform, range),
+                    expected,
+                    "{uniform} {range}"
+                );
+                assert_eq!(reduce(uniform, range), expected);
+            }
+        }
     }
 
     /// Pairs of successive probes fall into a 64 × 64 grid as evenly as chance would

@@ -4,6 +4,9 @@
 //! prefetch can neither fault nor change anything a program can see.
 #![allow(unsafe_code)]
 
+/// Whether a hint does anything on this machine; where not, none need be worked out.
+pub(crate) const IS_THERE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
 /// Hints that `bytes[index]` is about to be read or written. Past the end: no effect.
 #[inline(always)]
 pub(crate) fn prefetch(bytes: &[u8], index: usize) {

@@ -4,21 +4,20 @@ use std::collections::VecDeque;
 
 use dedupstore::filter::Place;
 use dedupstore::lab::{self, Arrived, Mistakes};
-use dedupstore::lines::{KeyReader, LineBuffer};
 use dedupstore::{Fingerprint, Verdict};
 use wasm_bindgen::prelude::*;
 
 use crate::key::{KeyChoice, shown};
+use crate::line_feed::LineFeed;
+use crate::sampling::LogPart;
 
 /// A filter that is looked at line by line.
 #[wasm_bindgen]
 pub struct Inside {
     inside: lab::Inside,
-    lines: LineBuffer,
-    keys: KeyReader,
+    lines: LineFeed,
     /// Keys that were fed and have not come yet.
     waiting: VecDeque<Vec<u8>>,
-    without_key: u64,
 }
 
 #[wasm_bindgen]
@@ -30,43 +29,41 @@ impl Inside {
         memory_bits: f64,
         seed: f64,
         key: &KeyChoice,
+        part: &LogPart,
     ) -> Result<Inside, JsError> {
         let spec = filter.parse()?;
         Ok(Inside {
             inside: lab::Inside::new(&spec, memory_bits as u64, seed as u64)?,
-            lines: LineBuffer::new(b'\n'),
-            keys: key.reader(),
+            lines: LineFeed::new(key, seed as u64, part.sampling),
             waiting: VecDeque::new(),
-            without_key: 0,
         })
     }
 
     /// The next bytes of the log; their keys wait.
-    pub fn feed(&mut self, mut chunk: &[u8]) -> Result<(), JsError> {
-        while !chunk.is_empty() {
-            let space = self.lines.space()?;
-            let count = space.len().min(chunk.len());
-            space[..count].copy_from_slice(&chunk[..count]);
-            self.lines.filled(count);
-            chunk = &chunk[count..];
-            for line in self.lines.complete_lines() {
-                match self.keys.key(line.content) {
-                    Some(key) => self.waiting.push_back(key.to_vec()),
-                    None => self.without_key += 1,
-                }
-            }
-        }
-        Ok(())
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), JsError> {
+        let waiting = &mut self.waiting;
+        Ok(self
+            .lines
+            .feed(chunk, |keyed| waiting.push_back(keyed.key.to_vec()))?)
     }
 
     /// The log has ended: what follows the last newline is a line too.
     pub fn finish(&mut self) {
-        if let Some(line) = self.lines.last_line() {
-            match self.keys.key(line.content) {
-                Some(key) => self.waiting.push_back(key.to_vec()),
-                None => self.without_key += 1,
-            }
-        }
+        let waiting = &mut self.waiting;
+        self.lines
+            .finish(|keyed| waiting.push_back(keyed.key.to_vec()));
+    }
+
+    /// Whether no more of the log is wanted.
+    #[wasm_bindgen(getter, js_name = isOver)]
+    pub fn is_over(&self) -> bool {
+        self.lines.is_over()
+    }
+
+    /// Lines left out so far, for want of a key.
+    #[wasm_bindgen(getter, js_name = withoutKey)]
+    pub fn without_key(&self) -> f64 {
+        self.lines.without_key() as f64
     }
 
     /// Lets so many waiting keys come, or all there are; says how many came.

@@ -70,15 +70,20 @@ impl KeyChoice {
         ))
     }
 
-    /// The same with URLs in one spelling each.
-    pub fn normalized(&self) -> KeyChoice {
+    /// The same with URLs in one spelling each. An engine without the feature refuses.
+    pub fn normalized(&self) -> Result<KeyChoice, JsError> {
+        if one_spelling() == Normalization::None {
+            return Err(JsError::new(
+                "This engine cannot normalize URLs; the command line can: --normalize whatwg.",
+            ));
+        }
         let mut options = self.options.clone();
         options.extend(["--normalize".to_owned(), "whatwg".to_owned()]);
-        KeyChoice {
+        Ok(KeyChoice {
             selector: self.selector.clone(),
             normalization: one_spelling(),
             options,
-        }
+        })
     }
 
     /// The command line's options for the same, a word each, not quoted.
@@ -99,8 +104,12 @@ impl KeyChoice {
             .collect()
     }
 
-    /// How many different keys the first lines of a log have, as they are and normalized.
-    pub fn merging(&self, head: &[u8]) -> Merging {
+    /// How many different keys the first lines of a log have, as they are and normalized;
+    /// nothing in an engine that cannot normalize.
+    pub fn merging(&self, head: &[u8]) -> Option<Merging> {
+        if one_spelling() == Normalization::None {
+            return None;
+        }
         let hasher = KeyHasher::new(0);
         let mut as_they_are = KeyReader::new(self.selector.clone(), Normalization::None);
         let mut normalized = KeyReader::new(self.selector.clone(), one_spelling());
@@ -116,11 +125,11 @@ impl KeyChoice {
                 merged.is_first(hasher.fingerprint(key).0);
             }
         }
-        Merging {
+        Some(Merging {
             lines,
             distinct: plain.distinct() as f64,
             normalized: merged.distinct() as f64,
-        }
+        })
     }
 }
 
@@ -136,18 +145,6 @@ impl KeyChoice {
     pub(crate) fn reader(&self) -> KeyReader {
         KeyReader::new(self.selector.clone(), self.normalization)
     }
-}
-
-/// Whether this engine can take several spellings of a URL for one.
-#[wasm_bindgen(js_name = canNormalize)]
-pub fn can_normalize() -> bool {
-    one_spelling() != Normalization::None
-}
-
-/// Whether this engine knows regular expressions.
-#[wasm_bindgen(js_name = canMatchPatterns)]
-pub fn can_match_patterns() -> bool {
-    cfg!(feature = "patterns")
 }
 
 /// The last that the engine knows; the first is none.

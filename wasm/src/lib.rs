@@ -3,23 +3,28 @@
 //! The page runs this in a worker. It hands over a log in chunks and takes back results;
 //! every number it shows comes from here.
 
+mod advice;
 mod curve;
 mod inside;
 mod key;
+mod line_feed;
 mod outcome;
 mod profile;
 mod registry;
 mod sample;
+mod sampling;
 mod shape;
 mod simulator;
 
+pub use advice::{AdviceGiven, Adviser, EstimateGiven, Wish};
 pub use curve::Curve;
 pub use inside::{ArrivedKey, CellLook, Inside, KeyLook, MistakeRow};
-pub use key::{KeyChoice, Merging, PreviewRow, can_match_patterns, can_normalize};
+pub use key::{KeyChoice, Merging, PreviewRow};
 pub use outcome::Outcome;
 pub use profile::Profile;
 pub use registry::{FilterEntry, ParameterEntry, filters, misfit};
 pub use sample::generate;
+pub use sampling::LogPart;
 pub use shape::{KeyOffer, LogShape, shape_of};
 pub use simulator::Simulator;
 

@@ -2,12 +2,15 @@
 
 use wasm_bindgen::prelude::*;
 
-/// A log's counts, gaps and most frequent keys.
+/// A log's counts, gaps, most frequent keys and rate over time.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Profile {
     /// Lines that had a key.
     #[wasm_bindgen(readonly)]
     pub count: f64,
+    /// Lines read, with a key or without, in the part that is looked at or not.
+    #[wasm_bindgen(readonly)]
+    pub read: f64,
     /// Different keys.
     #[wasm_bindgen(readonly)]
     pub distinct: f64,
@@ -32,4 +35,13 @@ pub struct Profile {
     /// By how much those counts may be too low.
     #[wasm_bindgen(readonly, js_name = topTooLow)]
     pub top_too_low: f64,
+    /// When the first span of time begins, in seconds since 1970.
+    #[wasm_bindgen(readonly, js_name = rateFromSeconds)]
+    pub rate_from_seconds: f64,
+    /// How long a span is.
+    #[wasm_bindgen(readonly, js_name = rateWidthSeconds)]
+    pub rate_width_seconds: f64,
+    /// How many lines each span has; nothing where lines do not tell the time.
+    #[wasm_bindgen(readonly, js_name = rateCounts)]
+    pub rate_counts: Vec<f64>,
 }

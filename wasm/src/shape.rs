@@ -6,6 +6,9 @@ use wasm_bindgen::prelude::*;
 /// Columns offered of a table.
 const MOST_COLUMNS: usize = 40;
 
+/// A line that is longer than this is worth a word.
+const LONG_LINE_BYTES: usize = 256 << 10;
+
 /// The shape of a log.
 #[wasm_bindgen(getter_with_clone)]
 pub struct LogShape {
@@ -15,6 +18,9 @@ pub struct LogShape {
     /// Whether running over it makes sense.
     #[wasm_bindgen(readonly, js_name = isText)]
     pub is_text: bool,
+    /// What to look out for, if anything.
+    #[wasm_bindgen(readonly)]
+    pub caution: Option<String>,
     /// The keys it may have, the likeliest first.
     #[wasm_bindgen(readonly)]
     pub offers: Vec<KeyOffer>,
@@ -86,6 +92,7 @@ pub fn shape_of(head: &[u8]) -> LogShape {
             delimiter,
             names,
             columns,
+            ..
         } => {
             let offers = (0..(*columns).min(MOST_COLUMNS)).map(|index| {
                 let number = index as u32 + 1;
@@ -111,7 +118,28 @@ pub fn shape_of(head: &[u8]) -> LogShape {
     offers.push(KeyOffer::whole_line());
     LogShape {
         name: name.to_owned(),
+        caution: caution(&shape, head).map(str::to_owned),
         is_text: !matches!(shape, Shape::Binary | Shape::Empty),
         offers,
+    }
+}
+
+/// What a person who chose this log may have overlooked.
+fn caution(shape: &Shape, head: &[u8]) -> Option<&'static str> {
+    match shape {
+        Shape::Binary => Some(
+            "This is no text. It can be run, cut wherever a byte happens to be a newline, but \
+             what comes of it means little.",
+        ),
+        Shape::Table { quoted: true, .. } => Some(
+            "Some fields are quoted and hold the delimiter, which separates fields all the same, \
+             as with `cut`: columns behind such a field are off by one or more. A regular \
+             expression can tell them apart.",
+        ),
+        _ if head.len() >= LONG_LINE_BYTES && !head.contains(&b'\n') => Some(
+            "The first line has no end in sight: a key is found in a whole line, which must fit \
+             in memory.",
+        ),
+        _ => None,
     }
 }

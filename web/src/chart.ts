@@ -31,9 +31,11 @@ export interface ChartData {
   lines: ChartLine[];
   /** What no filter can be below, where that is known. */
   bound: Rate[] | null;
+  /** The part of the log this is about, by name; '' for all of it. */
+  sample: string;
 }
 
-const NOTHING: ChartData = { position: [], lines: [], bound: null };
+const NOTHING: ChartData = { position: [], lines: [], bound: null, sample: '' };
 
 export class RateChart {
   readonly name: string;
@@ -56,6 +58,7 @@ export class RateChart {
 
   show(data: ChartData): void {
     const isSame =
+      data.sample === this.#data.sample &&
       data.lines.length === this.#data.lines.length &&
       (data.bound === null) === (this.#data.bound === null) &&
       data.lines.every((line, place) => line.filter === this.#data.lines[place]?.filter);
@@ -127,7 +130,7 @@ export class RateChart {
       grid: { stroke: rule, width: 1 },
       ticks: { show: false },
     };
-    const { lines, bound } = this.#data;
+    const { lines, bound, sample } = this.#data;
     return {
       width: Math.max(this.#drawing.clientWidth, 1),
       height: HEIGHT_PIXELS,
@@ -149,7 +152,7 @@ export class RateChart {
           ...axis,
           size: 28,
           space: 64,
-          label: 'line of the log',
+          label: sample === '' ? 'line of the log' : `line of the sample: ${sample}`,
           labelFont: axis.font ?? '',
           labelSize: 18,
           values: (_, ticks) => ticks.map(formatShortCount),
@@ -223,11 +226,12 @@ export class RateChart {
   }
 
   #label(): string {
-    const { position, lines } = this.#data;
+    const { position, lines, sample } = this.#data;
     const overall = lines.map((line) => `${line.filter} ${formatShare(line.overall)}`);
     const end = formatCount(position.at(-1) ?? 0);
     const axes = `${this.name} against position in the log, up to line ${end}`;
-    return `Line chart: ${axes}. Over all lines: ${overall.join('; ')}.`;
+    const of = sample === '' ? '' : ` A sample: ${sample}.`;
+    return `Line chart: ${axes}.${of} Over all lines: ${overall.join('; ')}.`;
   }
 }
 

@@ -1,24 +1,25 @@
 // The numbers of a run as comma-separated values, under the command line's names.
 
+import { partName } from './part-input.js';
 import type { Measure, Snapshot } from './protocol.js';
 
 type Cell = string | number | null;
 
-export function csvOfOutcomes({ outcomes }: Snapshot): string {
+export function csvOfOutcomes({ outcomes, part }: Snapshot): string {
   const names = [
     'filter', 'memory_bits', 'count', 'distinct', 'repeats', 'fp', 'fn', 'fpr', 'fnr', 'load',
-    'predicted_fpr', 'predicted_fnr', 'predicted_by', 'ns_per_observation',
+    'predicted_fpr', 'predicted_fnr', 'predicted_by', 'ns_per_observation', 'sample',
   ];
   const rows = outcomes.map((row): Cell[] => [
     row.filter, row.memoryBits, row.count, row.distinct, row.repeats,
     row.falsePositives, row.falseNegatives, row.fpr, row.fnr, row.load,
     row.prediction?.fpr ?? null, row.prediction?.fnr ?? null, row.prediction?.by ?? null,
-    row.nsPerObservation,
+    row.nsPerObservation, partName(part),
   ]);
   return written([names, ...rows]);
 }
 
-export function csvOfCurves({ outcomes, curves }: Snapshot): string {
+export function csvOfCurves({ outcomes, curves, part }: Snapshot): string {
   const measures: readonly Measure[] = ['fpr', 'fnr', 'error', 'load'];
   const predicted = measures.map((measure) => `predicted_${measure}`);
   const rows = outcomes.flatMap(({ filter }, place) =>
@@ -30,10 +31,11 @@ export function csvOfCurves({ outcomes, curves }: Snapshot): string {
         ...measures.map((measure) => of?.measured[measure][index] ?? null),
         ...measures.map((measure) => of?.predicted[measure][index] ?? null),
         curves.bound[index] ?? null,
+        partName(part),
       ];
     }),
   );
-  return written([['filter', 'position', ...measures, ...predicted, 'bound_fpr'], ...rows]);
+  return written([['filter', 'position', ...measures, ...predicted, 'bound_fpr', 'sample'], ...rows]);
 }
 
 function written(rows: Cell[][]): string {

@@ -4,6 +4,7 @@ import { type ChartData, RateChart } from './chart.js';
 import { saveCanvas, saveText } from './download.js';
 import { find, make, specText } from './element.js';
 import { formatCount, formatShare } from './number-format.js';
+import { partName } from './part-input.js';
 import type { Measure, Snapshot } from './protocol.js';
 import { chartSvg } from './svg-chart.js';
 
@@ -51,7 +52,10 @@ export class CurvesView {
     for (const { measure, chart } of this.#charts) {
       chart.show(dataOf(snapshot, measure));
     }
-    this.#writeTwin(snapshot);
+    // Hundreds of cells, which few look at while they change.
+    if (isLast || this.#twin.closest('details')?.open === true) {
+      this.#writeTwin(snapshot);
+    }
     if (isLast || performance.now() - this.#spokenAt > SPOKEN_MILLISECONDS) {
       this.#spoken.textContent = inWords(snapshot);
       this.#spokenAt = performance.now();
@@ -84,7 +88,7 @@ export class CurvesView {
   }
 }
 
-function dataOf({ outcomes, curves }: Snapshot, measure: Measure): ChartData {
+function dataOf({ outcomes, curves, part }: Snapshot, measure: Measure): ChartData {
   return {
     position: curves.position,
     lines: outcomes.map((outcome, place) => ({
@@ -94,6 +98,7 @@ function dataOf({ outcomes, curves }: Snapshot, measure: Measure): ChartData {
       predicted: curves.filters[place]?.predicted[measure] ?? [],
     })),
     bound: measure === 'fpr' ? curves.bound : null,
+    sample: partName(part),
   };
 }
 

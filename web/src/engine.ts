@@ -1,13 +1,15 @@
 // The page's end of the engine: a worker for questions, and a fresh one for every run.
 
-import type {
-  Answer,
-  FromWorker,
-  Pace,
-  Question,
-  RunOrder,
-  Snapshot,
-  ToWorker,
+import {
+  type Answer,
+  type EngineKind,
+  type FromWorker,
+  type Pace,
+  type Question,
+  type RunOrder,
+  type Snapshot,
+  type ToWorker,
+  engineFor,
 } from './protocol.js';
 
 /** What a run reports. After `finished` or `failed` there is nothing more. */
@@ -17,7 +19,8 @@ export interface RunListener {
   failed(message: string): void;
 }
 
-export function startWorker(hear: (message: FromWorker) => void): Worker {
+/** A worker with an engine of its own. */
+export function startWorker(engine: EngineKind, hear: (message: FromWorker) => void): Worker {
   const worker = new Worker(new URL('./worker/worker.ts', import.meta.url), { type: 'module' });
   worker.onmessage = (event: MessageEvent<FromWorker>) => hear(event.data);
   worker.onerror = (event) => {
@@ -25,6 +28,7 @@ export function startWorker(hear: (message: FromWorker) => void): Worker {
     const reason = event.message || 'its script did not load';
     hear({ kind: 'failed', message: `The engine could not be started: ${reason}.` });
   };
+  worker.postMessage({ kind: 'begin', engine } satisfies ToWorker);
   return worker;
 }
 
@@ -38,7 +42,7 @@ export class Run {
 
   constructor(order: RunOrder, listener: RunListener) {
     this.#listener = listener;
-    this.#worker = startWorker((message) => this.#hear(message));
+    this.#worker = startWorker(engineFor(order.key), (message) => this.#hear(message));
     this.#tell({ kind: 'run', order });
   }
 
@@ -89,11 +93,37 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Answers questions, one after another, whatever runs are under way. */
+/** Answers questions, whatever runs are under way. */
 export class Clerk {
-  readonly #worker = startWorker((message) => this.#hear(message));
+  readonly #plain = new Desk('plain');
+  #complete: Desk | undefined;
+
+  /** Whether the complete engine has been sent for. */
+  get isComplete(): boolean {
+    return this.#complete !== undefined;
+  }
+
+  ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
+    if (question.kind !== 'examine') {
+      return this.#plain.ask(question);
+    }
+    if (question.key !== null && engineFor(question.key) === 'complete') {
+      this.#complete ??= new Desk('complete');
+    }
+    // Once it is there, it also says what normalization would do.
+    return (this.#complete ?? this.#plain).ask(question);
+  }
+}
+
+/** A worker that answers one question after another. */
+class Desk {
+  readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
+
+  constructor(engine: EngineKind) {
+    this.#worker = startWorker(engine, (message) => this.#hear(message));
+  }
 
   ask<Q extends Question>(question: Q): Promise<AnswerTo<Q>> {
     this.#asked += 1;

@@ -6,11 +6,13 @@ import type { Clerk } from './engine.js';
 import { InvalidInput } from './invalid-input.js';
 import type { Log } from './log-input.js';
 import { formatCount, formatShare } from './number-format.js';
-import type { Abilities, Examination, KeyPart, KeySpec } from './protocol.js';
+import { type Examination, type KeyPart, type KeySpec, engineFor } from './protocol.js';
 
 /** The choices that need something typed. */
 const TYPED = { fields: 'Fields by number…', json: 'A JSON path…', regex: 'A regular expression…' };
 type Typed = keyof typeof TYPED;
+const EXAMPLE = '`HTTP://A.example:80/x#y` counts as `http://a.example/x`.';
+const LOADING = 'Loading the part of the engine that knows regular expressions and URLs.';
 const WHOLE_LINE = { label: 'The whole line', part: { kind: 'line' } } as const;
 
 export class KeyInput {
@@ -23,9 +25,8 @@ export class KeyInput {
   readonly #normalize = find('key-normalize', HTMLInputElement);
   readonly #effect = find('key-effect', HTMLElement);
   readonly #shape = find('key-shape', HTMLElement);
+  readonly #caution = find('key-caution', HTMLElement);
   readonly #preview = find('key-preview', HTMLElement);
-  readonly #normalizeRow = find('key-normalize-row', HTMLElement);
-  #abilities: Abilities = { patterns: false, normalization: false };
   #offers: { label: string; part: KeyPart }[] = [WHOLE_LINE];
   #log: Log | undefined;
   #options: string[] = [];
@@ -45,13 +46,7 @@ export class KeyInput {
       input.addEventListener('change', () => this.#examine());
     }
     this.#showTyped();
-  }
-
-  /** Offers what the engine was built with. */
-  enable(abilities: Abilities): void {
-    this.#abilities = abilities;
-    this.#normalizeRow.hidden = !abilities.normalization;
-    this.#fillChoice();
+    this.#say(EXAMPLE);
   }
 
   /** A log has been taken: its likeliest key is chosen, unless one was set before. */
@@ -59,7 +54,7 @@ export class KeyInput {
     this.#log = log;
     const awaited = this.#awaited;
     this.#awaited = undefined;
-    this.#ask(awaited ?? null);
+    this.#ask(awaited ?? null, true);
   }
 
   /** Sets a key, as a link does. */
@@ -104,47 +99,53 @@ export class KeyInput {
 
   #examine(): void {
     try {
-      this.#ask(this.spec());
+      this.#ask(this.spec(), false);
     } catch (error) {
       // A number that is not typed yet: a run would complain, a preview only waits.
-      this.#effect.textContent = error instanceof Error ? error.message : '';
+      this.#say(error instanceof Error ? error.message : '');
       this.#preview.replaceChildren();
     }
   }
 
-  #ask(key: KeySpec | null): void {
+  /** The answer sets the inputs for a new log only: meanwhile someone may be typing. */
+  #ask(key: KeySpec | null, setsInputs: boolean): void {
     const log = this.#log;
     if (log === undefined) {
       return;
     }
     this.#asked += 1;
     const asked = this.#asked;
+    if (key !== null && engineFor(key) === 'complete' && !this.#clerk.isComplete) {
+      this.#say(LOADING);
+    }
     const question = { kind: 'examine', log: log.content, name: log.name, key } as const;
     this.#examining = this.#clerk.ask(question).then(
       ({ examination }) => {
         if (asked === this.#asked) {
-          this.#take(examination);
+          this.#take(examination, setsInputs);
         }
       },
       (error: Error) => {
         if (asked === this.#asked) {
-          this.#effect.replaceChildren(...withCode(error.message));
+          this.#say(error.message);
+          this.#shape.textContent = '';
+          this.#caution.replaceChildren();
           this.#preview.replaceChildren();
         }
       },
     );
   }
 
-  #take(examination: Examination): void {
+  #take(examination: Examination, setsInputs: boolean): void {
     this.#offers = examination.offers;
     this.#options = examination.options;
     this.#fillChoice();
-    this.#show(examination.key);
-    this.#shape.textContent = `Looks like ${examination.shape}.`;
-    this.#effect.textContent = '';
-    if (this.#abilities.normalization) {
-      this.#showMerging(examination);
+    if (setsInputs) {
+      this.#show(examination.key);
     }
+    this.#shape.textContent = `Looks like ${examination.shape}.`;
+    this.#caution.replaceChildren(...withCode(examination.caution ?? ''));
+    this.#say(effect(examination));
     const rows = examination.rows.map(({ line, key }) =>
       key === null
         ? make('li', { class: 'no-key', title: line }, 'no key in this line')
@@ -153,14 +154,8 @@ export class KeyInput {
     this.#preview.replaceChildren(...rows);
   }
 
-  #showMerging({ merging }: Examination): void {
-    const { lines, distinct, normalized } = merging;
-    const share = distinct > 0 ? 1 - normalized / distinct : 0;
-    this.#effect.textContent =
-      share > 0
-        ? `Merges ${formatShare(share)} of the ${formatCount(distinct)} different keys ` +
-          `in the first ${formatCount(lines)} lines.`
-        : `Changes nothing in the first ${formatCount(lines)} lines.`;
+  #say(text: string): void {
+    this.#effect.replaceChildren(...withCode(text));
   }
 
   #fillChoice(): void {
@@ -168,10 +163,7 @@ export class KeyInput {
     const offers = this.#offers.map(({ label }, index) =>
       make('option', { value: String(index) }, label),
     );
-    const known = Object.entries(TYPED).filter(
-      ([value]) => value !== 'regex' || this.#abilities.patterns,
-    );
-    const typed = known.map(([value, label]) => make('option', { value }, label));
+    const typed = Object.entries(TYPED).map(([value, label]) => make('option', { value }, label));
     this.#choice.replaceChildren(...offers, ...typed);
     this.#choice.value = before === '' ? '0' : before;
   }
@@ -205,6 +197,21 @@ export class KeyInput {
     };
     this.#typedLabel.textContent = isTyped ? labels[value as Typed] : '';
   }
+}
+
+/** What one spelling for each URL does to the first keys, or would do. */
+function effect({ merging, key }: Examination): string {
+  if (merging === null) {
+    return EXAMPLE;
+  }
+  const { lines, distinct, normalized } = merging;
+  const among = `in the first ${formatCount(lines)} lines`;
+  if (normalized === distinct) {
+    return key.normalize ? `Merges nothing ${among}.` : `Would merge nothing ${among}.`;
+  }
+  const share = formatShare(1 - normalized / distinct);
+  const counts = `${formatCount(distinct)} different keys are ${formatCount(normalized)}`;
+  return `${key.normalize ? 'Merges' : 'Would merge'} ${share} more: ${counts} ${among}.`;
 }
 
 function typedText(part: Exclude<KeyPart, { kind: 'line' }>): string {

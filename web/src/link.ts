@@ -1,7 +1,10 @@
 // Everything but the data as the part of an address behind the #: nothing of it is sent
 // to a server.
 
-import type { KeyPart, KeySpec } from './protocol.js';
+import type { KeyPart, KeySpec, LogPart } from './protocol.js';
+import type { Bearable } from './wish-input.js';
+
+const PREFERENCES = ['balanced', 'no-drops', 'no-repeats'] as const;
 
 export interface LinkedState {
   memoryBits: number | null;
@@ -10,6 +13,8 @@ export interface LinkedState {
   key: KeySpec | null;
   /** A sample's id; other logs stay where they are. */
   sample: string | null;
+  part: LogPart;
+  wish: Bearable;
 }
 
 export function writeLink(address: string, state: LinkedState): string {
@@ -23,6 +28,9 @@ export function writeLink(address: string, state: LinkedState): string {
   put('seed', state.seed);
   state.filters.forEach((filter) => put('filter', filter));
   put('sample', state.sample);
+  put('one_key_in', state.part.kind === 'keys' ? state.part.oneIn : null);
+  put('first_lines', state.part.kind === 'lines' ? state.part.first : null);
+  putWish(state.wish, put);
   if (state.key !== null) {
     const { part, normalize } = state.key;
     switch (part.kind) {
@@ -44,6 +52,18 @@ export function writeLink(address: string, state: LinkedState): string {
   return `${address.split('#')[0]}#${fields}`;
 }
 
+/** What is not at its default. */
+function putWish(
+  { maxFpr, maxFnr, costFp, costFn, prefer }: Bearable,
+  put: (name: string, value: string | number | null) => void,
+): void {
+  put('max_fpr', maxFpr);
+  put('max_fnr', maxFnr);
+  put('cost_fp', costFp === 1 ? null : costFp);
+  put('cost_fn', costFn === 1 ? null : costFn);
+  put('prefer', prefer === 'balanced' ? null : prefer);
+}
+
 /** Nothing if the address has no such part. */
 export function readLink(address: string): LinkedState | null {
   const fields = new URLSearchParams(address.split('#')[1] ?? '');
@@ -56,7 +76,23 @@ export function readLink(address: string): LinkedState | null {
     filters: fields.getAll('filter'),
     key: { part: keyPart(fields), normalize: fields.get('normalize') === 'whatwg' },
     sample: fields.get('sample'),
+    part: logPart(fields),
+    wish: {
+      maxFpr: share(fields.get('max_fpr')),
+      maxFnr: share(fields.get('max_fnr')),
+      costFp: number(fields.get('cost_fp')) ?? 1,
+      costFn: number(fields.get('cost_fn')) ?? 1,
+      prefer: PREFERENCES.find((word) => word === fields.get('prefer')) ?? 'balanced',
+    },
   };
+}
+
+function logPart(fields: URLSearchParams): LogPart {
+  const [oneIn, first] = [whole(fields.get('one_key_in')), whole(fields.get('first_lines'))];
+  if (oneIn !== null) {
+    return { kind: 'keys', oneIn };
+  }
+  return first !== null ? { kind: 'lines', first } : { kind: 'all' };
 }
 
 function keyPart(fields: URLSearchParams): KeyPart {
@@ -73,6 +109,17 @@ function keyPart(fields: URLSearchParams): KeyPart {
 }
 
 function whole(text: string | null): number | null {
-  const number = Number(text);
-  return text !== null && Number.isSafeInteger(number) && number >= 0 ? number : null;
+  const found = number(text);
+  return found !== null && Number.isSafeInteger(found) ? found : null;
+}
+
+function share(text: string | null): number | null {
+  const found = number(text);
+  return found !== null && found <= 1 ? found : null;
+}
+
+/** A number from 0. */
+function number(text: string | null): number | null {
+  const found = Number(text ?? NaN);
+  return Number.isFinite(found) && found >= 0 ? found : null;
 }

@@ -1,6 +1,7 @@
 // The page: takes the form's order to the engine and the engine's numbers to the page.
 // It computes none of them.
 
+import { AdviceView } from './advice-view.js';
 import { find, withCode } from './element.js';
 import { Clerk, Run } from './engine.js';
 import { FilterList } from './filter-list.js';
@@ -12,6 +13,7 @@ import { LogInput } from './log-input.js';
 import { MapView } from './map-view.js';
 import { MemoryInput } from './memory-input.js';
 import { PaceInput } from './pace-input.js';
+import { PartInput, markSample } from './part-input.js';
 import type { RunOrder, Snapshot } from './protocol.js';
 import { RunView } from './run-view.js';
 import { SeedInput } from './seed-input.js';
@@ -25,11 +27,22 @@ const key = new KeyInput(clerk);
 const log = new LogInput(clerk, {
   taken(log) {
     memory.showDistinct(undefined);
+    advice.clear();
     key.look(log);
   },
   complain,
 });
+const part = new PartInput();
 const filters = new FilterList();
+const advice = new AdviceView({
+  async order() {
+    const { name, content } = log.log();
+    const memoryBits = memory.bits();
+    return { log: content, name, key: await key.settled(), part: part.part(), memoryBits };
+  },
+  use: (specs) => filters.restore(specs),
+  complain,
+});
 const seed = new SeedInput();
 const pace = new PaceInput();
 const view = new RunView();
@@ -46,7 +59,6 @@ clerk
   .then((answer) => {
     filters.fill(answer.filters);
     map.know(answer.filters);
-    key.enable(answer.abilities);
     restore();
   })
   .catch((error: Error) => complain(error.message));
@@ -93,6 +105,7 @@ async function start(): Promise<void> {
 }
 
 function race(order: RunOrder): void {
+  markSample(order.part);
   const setting = {
     seed: order.seed,
     normalize: order.key.normalize,
@@ -101,7 +114,8 @@ function race(order: RunOrder): void {
   };
   const take = (snapshot: Snapshot) => {
     latest = snapshot;
-    memory.showDistinct(snapshot.profile.distinct);
+    const { part, profile } = snapshot;
+    memory.showDistinct(profile.distinct * (part.kind === 'keys' ? part.oneIn : 1));
     takeAway.show(snapshot, setting);
   };
   run = new Run(order, {
@@ -139,6 +153,7 @@ function readForm(): Omit<RunOrder, 'key'> {
   return {
     log: content,
     name,
+    part: part.part(),
     entries: filters.specs().map((filter) => ({ filter, memoryBits })),
     seed: seed.seed(),
     pace: { kind: 'full' },
@@ -153,6 +168,8 @@ function linkNow(): string {
     filters: filters.specs(),
     key: key.spec(),
     sample: log.sample,
+    part: part.part(),
+    wish: advice.wish(),
   });
 }
 
@@ -173,6 +190,8 @@ function restore(): void {
   if (state.key !== null) {
     key.restore(state.key);
   }
+  part.restore(state.part);
+  advice.restore(state.wish);
   if (state.sample !== null) {
     log.loadSample(state.sample);
   }

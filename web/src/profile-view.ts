@@ -2,7 +2,8 @@
 
 import { find, make } from './element.js';
 import { formatCount, formatShare, formatShortCount } from './number-format.js';
-import type { ProfileData } from './protocol.js';
+import type { ProfileData, Snapshot } from './protocol.js';
+import { RateView } from './rate-view.js';
 
 export class ProfileView {
   readonly #section = find('profile', HTMLElement);
@@ -10,18 +11,21 @@ export class ProfileView {
   readonly #gaps = find('gaps', HTMLTableElement);
   readonly #gapsNote = find('gaps-note', HTMLElement);
   readonly #top = find('top-keys', HTMLTableElement);
+  readonly #rate = new RateView();
   readonly #topNote = find('top-note', HTMLElement);
 
-  show(profile: ProfileData): void {
+  show({ profile, part }: Snapshot): void {
     this.#section.hidden = false;
     const repeats = profile.count - profile.distinct;
     this.#facts.replaceChildren(
       ...fact('Lines', formatCount(profile.count)),
+      ...(part.kind === 'keys' ? fact('of lines read', formatCount(profile.read)) : []),
       ...fact('Distinct keys', formatCount(profile.distinct)),
       ...fact('Repeats', formatShare(profile.count > 0 ? repeats / profile.count : null)),
       ...(profile.withoutKey > 0 ? fact('Without a key', formatCount(profile.withoutKey)) : []),
     );
-    this.#showGaps(profile);
+    this.#showGaps(profile, part.kind === 'keys' ? part.oneIn : 1);
+    this.#rate.show(profile.rate);
     this.#showTop(profile);
   }
 
@@ -29,10 +33,12 @@ export class ProfileView {
     this.#section.hidden = true;
   }
 
-  #showGaps({ gaps, gapsSampledOneIn }: ProfileData): void {
+  /** Of one key in so many, a repeat lies that many times as far back in the log. */
+  #showGaps({ gaps, gapsSampledOneIn }: ProfileData, times: number): void {
     const most = Math.max(...gaps.map(({ count }) => count), 1);
     const all = gaps.reduce((sum, { count }) => sum + count, 0);
-    const rows = gaps.map(({ from, count }) => {
+    const rows = gaps.map(({ from: start, count }) => {
+      const from = start * times;
       const range = from === 1 ? '1' : `${formatShortCount(from)} to ${formatShortCount(2 * from - 1)}`;
       const bar = make('meter', { min: '0', max: String(most), value: String(count) });
       bar.setAttribute('aria-hidden', 'true');
@@ -45,12 +51,10 @@ export class ProfileView {
       );
     });
     this.#gaps.tBodies[0]?.replaceChildren(...rows);
-    this.#gapsNote.textContent =
-      all === 0
-        ? 'No key came twice.'
-        : gapsSampledOneIn > 1
-          ? `Estimated from one key in ${formatCount(gapsSampledOneIn)}.`
-          : '';
+    const oneIn = formatCount(gapsSampledOneIn * times);
+    const nearer = times > 1 ? ` What lies nearer than ${times} lines shows there.` : '';
+    const estimated = gapsSampledOneIn * times > 1 ? `Estimated from one key in ${oneIn}.` : '';
+    this.#gapsNote.textContent = all === 0 ? 'No key came twice.' : estimated + nearer;
   }
 
   #showTop({ top, topTooLow, count: lines }: ProfileData): void {

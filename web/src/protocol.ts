@@ -4,6 +4,9 @@
 import type { CellLook, InsideOrder, InsideState } from './inside/data.js';
 
 export type ToWorker =
+  /** Always the first: which engine to load. */
+  | { kind: 'begin'; engine: EngineKind }
+  | { kind: 'advise'; order: AdviceOrder }
   | { kind: 'run'; order: RunOrder }
   | { kind: 'inside'; order: InsideOrder }
   /** A key to look at, in a filter that is looked into. */
@@ -20,8 +23,17 @@ export type FromWorker =
   | { kind: 'failed'; message: string }
   | { kind: 'inside'; state: InsideState }
   | { kind: 'cell'; cell: CellLook | null }
+  /** How much of the log an adviser has read; once it is all, it ponders. */
+  | { kind: 'advising'; share: number }
+  | { kind: 'advised'; advice: AdviceData }
   | { kind: 'answer'; id: number; answer: Answer }
   | { kind: 'refused'; id: number; message: string };
+
+/**
+ * The plain engine is what the page loads first. The complete one also knows regular
+ * expressions and the spellings of URLs, which are larger than all the rest.
+ */
+export type EngineKind = 'plain' | 'complete';
 
 /** How fast a run goes. */
 export type Pace =
@@ -37,7 +49,7 @@ export type Question =
   | { kind: 'examine'; log: Blob; name: string; key: KeySpec | null };
 
 export type Answer =
-  | { kind: 'registry'; filters: FilterDescription[]; abilities: Abilities }
+  | { kind: 'registry'; filters: FilterDescription[] }
   | { kind: 'sample'; log: Blob }
   /** Why each entry cannot run; null for those that can. */
   | { kind: 'misfits'; misfits: (string | null)[] }
@@ -49,6 +61,7 @@ export interface RunOrder {
   /** What the log is called in messages. */
   name: string;
   key: KeySpec;
+  part: LogPart;
   entries: Entry[];
   seed: number;
   pace: Pace;
@@ -82,17 +95,25 @@ export type KeyPart =
   | { kind: 'json'; path: string }
   | { kind: 'regex'; expression: string };
 
-/** What the engine was built with. */
-export interface Abilities {
-  patterns: boolean;
-  normalization: boolean;
+export function engineFor({ part, normalize }: KeySpec): EngineKind {
+  return normalize || part.kind === 'regex' ? 'complete' : 'plain';
 }
+
+/** Which part of a log is read. */
+export type LogPart =
+  | { kind: 'all' }
+  /** Every line of one key in so many, in as much less memory. */
+  | { kind: 'keys'; oneIn: number }
+  /** The beginning. */
+  | { kind: 'lines'; first: number };
 
 /** The first lines of a log, looked at. */
 export interface Examination {
   /** What it looks like, in words. */
   shape: string;
   isText: boolean;
+  /** What to look out for, if anything. */
+  caution: string | null;
   /** Keys to choose from, the likeliest first. */
   offers: { label: string; part: KeyPart }[];
   /** The key that was asked for, or the likeliest. */
@@ -100,13 +121,16 @@ export interface Examination {
   /** The command line's options for that key, a word each. */
   options: string[];
   rows: { line: string; key: string | null }[];
-  merging: { lines: number; distinct: number; normalized: number };
+  /** What one spelling for each URL does; null from an engine that does not know it. */
+  merging: { lines: number; distinct: number; normalized: number } | null;
 }
 
 /** How far a run has come. */
 export interface Snapshot {
   bytes: number;
   totalBytes: number;
+  /** Which part of the log this is about. */
+  part: LogPart;
   /** One an entry, in the order of the run. */
   outcomes: OutcomeRow[];
   curves: Curves;
@@ -159,6 +183,8 @@ export interface Curves {
 /** What the log is like, whatever filter runs over it. */
 export interface ProfileData {
   count: number;
+  /** Lines read, in the part of the log that is looked at or not. */
+  read: number;
   distinct: number;
   withoutKey: number;
   /** Powers of two with how many repeats lie so far back, and less than twice as far. */
@@ -167,6 +193,62 @@ export interface ProfileData {
   top: { key: string; count: number }[];
   /** By how much the counts of `top` may be too low. */
   topTooLow: number;
+  /** Lines over time; null where lines do not tell it. */
+  rate: RateData | null;
+}
+
+/** Lines in spans of time, one after the other. */
+export interface RateData {
+  /** When the first begins, since 1970. */
+  fromSeconds: number;
+  widthSeconds: number;
+  counts: number[];
+}
+
+/** What an adviser is asked. */
+export interface AdviceOrder {
+  log: Blob;
+  name: string;
+  key: KeySpec;
+  part: LogPart;
+  wish: Wish;
+}
+
+/** A memory, and what can be borne. Shares, not percentages; null leaves it open. */
+export interface Wish {
+  memoryBits: number;
+  maxFpr: number | null;
+  maxFnr: number | null;
+  costFp: number;
+  costFn: number;
+  prefer: Preference;
+}
+
+/** In the command line's words. */
+export type Preference = 'balanced' | 'no-drops' | 'no-repeats';
+
+/** What an adviser answers. */
+export interface AdviceData {
+  /** The choice, and after it the runners-up, best first. */
+  estimates: EstimateRow[];
+  keepsBounds: boolean;
+  /** Why, in a clause. */
+  reason: string;
+  papers: string | null;
+  /** How sure it is, in a clause. */
+  sureness: string;
+  /** Over how many lines filters were tried; null if theory was asked instead. */
+  observations: number | null;
+  distinct: number;
+  leastFpr: number | null;
+}
+
+export interface EstimateRow {
+  filter: string;
+  fpr: number;
+  fnr: number;
+  /** What its errors cost a line. */
+  cost: number;
 }
 
 /** An entry of the engine's registry. */

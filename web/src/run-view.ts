@@ -3,6 +3,7 @@
 import { CurvesView } from './curves.js';
 import { find } from './element.js';
 import { formatBytes, formatCount, formatShare } from './number-format.js';
+import { partName } from './part-input.js';
 import { ProfileView } from './profile-view.js';
 import type { Snapshot } from './protocol.js';
 import { ResultsTable } from './results-table.js';
@@ -42,7 +43,7 @@ export class RunView {
     const read = `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`;
     this.#progressText.textContent = `${read}, ${Math.floor(share * 100)}\u00a0%`;
     this.#status.textContent = isPaused
-      ? `Paused after ${formatCount(snapshot.profile.count)} lines of ${this.#log}.`
+      ? `Paused after ${formatCount(snapshot.profile.count)} lines of ${this.#log}${sampled(snapshot)}.`
       : `Running ${this.#filters} over ${this.#log}.`;
     this.#show(snapshot, isPaused);
   }
@@ -50,7 +51,7 @@ export class RunView {
   finish(snapshot: Snapshot): void {
     this.#progress.hidden = true;
     this.#show(snapshot, true);
-    this.#status.textContent = `${this.#log}: ${counts(snapshot)}.`;
+    this.#status.textContent = `${this.#log}${sampled(snapshot)}: ${counts(snapshot)}.`;
   }
 
   /** What was counted up to here stays, and says that it is a part. */
@@ -64,7 +65,7 @@ export class RunView {
     this.#show(last, true);
     const share = formatShare(last.bytes / last.totalBytes);
     const part = counts(last);
-    this.#status.textContent = `Cancelled after ${share} of ${this.#log}. Of this part: ${part}.`;
+    this.#status.textContent = `Cancelled after ${share} of ${this.#log}${sampled(last)}. Of this part: ${part}.`;
   }
 
   fail(): void {
@@ -78,7 +79,7 @@ export class RunView {
     this.#tables.hidden = false;
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
-    this.#profile.show(snapshot.profile);
+    this.#profile.show(snapshot);
     this.#reveal();
   }
 
@@ -97,6 +98,10 @@ export class RunView {
     this.#curves.clear();
     this.#profile.clear();
   }
+}
+
+function sampled({ part }: Snapshot): string {
+  return part.kind === 'all' ? '' : `, a sample (${partName(part)})`;
 }
 
 function counts({ profile }: Snapshot): string {

@@ -12,7 +12,7 @@ const TOP = 40;
 const KEY_LINE = 18;
 const TICKS = 5;
 
-export function chartSvg(name: string, { position, lines, bound }: ChartData): string {
+export function chartSvg(name: string, { position, lines, bound, sample }: ChartData): string {
   const most = Math.max(...position, 1);
   const drawn = [...lines.flatMap(({ rates, predicted }) => [...rates, ...predicted]), ...(bound ?? [])];
   const top = Math.max(...drawn.map((rate) => rate ?? 0), 0.01) * 1.05;
@@ -28,7 +28,7 @@ export function chartSvg(name: string, { position, lines, bound }: ChartData): s
       .join('');
   const ticks = Array.from({ length: TICKS }, (_, index) => index / (TICKS - 1));
   const parts = [
-    `<text x="${LEFT}" y="20" font-size="15">${escaped(name)}</text>`,
+    `<text x="${LEFT}" y="20" font-size="15">${escaped(sample === '' ? name : `${name} (sample: ${sample})`)}</text>`,
     ...ticks.map(
       (share) =>
         `<path d="M${LEFT} ${round(y(share * top))}H${WIDTH - 24}" stroke="#ddd"/>` +

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const program = process.env.DEDUPSTORE ?? join(root, 'target/release/dedupstore');
+export const program = process.env.DEDUPSTORE ?? join(root, 'target/release/dedupstore');
 
 /** The page's own logs: what they are called there, and what `generate` is told. */
 export const SAMPLES = /** @type {const} */ ({
@@ -36,8 +36,8 @@ export function generated(sample) {
   return run(['generate', ...SAMPLES[sample].generate, ...counted]);
 }
 
-/** @param {string[]} options @param {Buffer} [input] */
-function run(options, input) {
+/** What the command line prints. @param {string[]} options @param {Buffer} [input] */
+export function run(options, input) {
   return execFileSync(program, options, {
     cwd: root,
     timeout: 20_000,
@@ -105,3 +105,15 @@ export function explainKey(keys, key, { filter, memoryBits, seed }) {
     rmSync(place, { recursive: true });
   }
 }
+
+/**
+ * @param {Buffer} log
+ * @param {string[]} options
+ * @returns {{ filter: string, fpr: number, fnr: number, reason: string, keeps_bounds: boolean,
+ *   choice: Estimate, runners_up: Estimate[] }}
+ */
+export function advise(log, options) {
+  return JSON.parse(run(['advise', '-', '--json', ...options], log).toString());
+}
+
+/** @typedef {{ filter: string, fpr: number, fnr: number, cost: number }} Estimate */

@@ -1,20 +1,21 @@
-// How the page looks: whether everyone can read it, whether it fits the window, and pictures
-// of it in test-output for a person to look at.
+// How the page looks: legible to everyone, never wider than the window, and pictures of it
+// in test-output for a person to look at.
 
 import assert from 'node:assert/strict';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /** @typedef {import('playwright-core').Page} Page */
 
 const pictures = fileURLToPath(new URL('../test-output', import.meta.url));
-const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+mkdirSync(pictures, { recursive: true });
 
 /** @param {Page} page */
 export async function assertAccessible(page) {
   // Evaluated, not added to the page: the page allows no scripts but its own.
-  await page.evaluate(await readFile(axeFile, 'utf8'));
+  await page.evaluate(axe);
   const violations = await page.evaluate(async () => {
     const { axe } = /** @type {{ axe: import('axe-core') }} */ (/** @type {unknown} */ (window));
     const { violations } = await axe.run();
@@ -41,7 +42,6 @@ export async function assertNotWiderThanWindow(page) {
  * @param {string} [part] a selector; all of the page without it
  */
 export async function takePicture(page, name, part = 'body') {
-  await mkdir(pictures, { recursive: true });
   const window = page.viewportSize() ?? { width: 1280, height: 900 };
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
   await page.setViewportSize({ width: window.width, height });

@@ -1,6 +1,7 @@
 //! The page in a real browser.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::page;
 use crate::step::{self, Outcome, command, exists, root, run};
@@ -19,12 +20,24 @@ const PLACES: [&str; 3] = [
 ];
 
 pub fn test() -> Outcome {
+    run("browser tests", tests(&[])?)
+}
+
+/// A large log through the page, on a machine that does nothing else.
+pub fn test_large_log(megabytes: &str) -> Outcome {
+    let mut tests = tests(&["--", "tests/large.test.mjs"])?;
+    tests.env("DEDUPSTORE_LARGE_MEGABYTES", megabytes);
+    run("a large log in the page", tests)
+}
+
+fn tests(options: &[&str]) -> Outcome<Command> {
     let chromium = find_or_install()?;
-    let mut npm = command("npm", &["run", "--silent", "test"]);
-    npm.current_dir(root().join("web"))
-        .env("CHROMIUM", chromium);
     page::ensure_packages()?;
-    run("browser tests", npm)
+    let mut npm = command("npm", &["run", "--silent", "test"]);
+    npm.args(options)
+        .current_dir(root().join("web"))
+        .env("CHROMIUM", chromium);
+    Ok(npm)
 }
 
 fn find_or_install() -> Outcome<PathBuf> {

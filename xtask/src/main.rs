@@ -13,8 +13,9 @@ cargo xtask COMMAND
 
   test   everything: format, lints, native tests, documentation, WebAssembly, page, browser tests
   crash  [--states N] [--seed N]  a long campaign of the crash laboratory; N is like 10M
-  tradeoff  [COUNT]  measure docs/TRADEOFFS.md and docs/filters anew
+  tradeoff  measure docs/TRADEOFFS.md (ten minutes) and docs/filters anew
   page   build the page into web/dist
+  page-large  [MEGABYTES]  run a log of 500 MB or so many through the page, and time it
   wasm   build the engine for the page into web/src/wasm
 
 What is missing (the wasm target, npm packages, a browser) is installed where it can be.";
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ["crash", ref options @ ..] => test::crash(options),
         ["tradeoff", ref options @ ..] => test::tradeoff(options),
         ["page"] => page::build(),
+        ["page-large", ref options @ ..] => test::page_large(options),
         ["wasm"] => wasm::build(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

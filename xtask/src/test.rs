@@ -45,18 +45,22 @@ fn every_step() -> Outcome {
     docs.env("RUSTDOCFLAGS", "-D warnings");
     step::run("documentation", docs)?;
     page::build()?;
-    // The browser tests compare the page with the command line that people get.
-    step::run(
-        "command line",
-        cargo(&[
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            "dedupstore-cli",
-        ]),
-    )?;
+    command_line()?;
     browser::test()
+}
+
+/// The browser tests compare the page with the command line that people get.
+fn command_line() -> Outcome {
+    let mut build = cargo(&["build", "--release", "--quiet"]);
+    build.args(["--package", "dedupstore-cli"]);
+    step::run("command line", build)
+}
+
+/// A large log through the page, with nothing else under way.
+pub fn page_large(options: &[&str]) -> Outcome {
+    page::build()?;
+    command_line()?;
+    browser::test_large_log(options.first().unwrap_or(&"500"))
 }
 
 pub fn run() -> Outcome {

@@ -1,5 +1,6 @@
 //! The engine for the page: compiled, bound, and made small.
 
+use std::fs;
 use std::path::Path;
 
 use wasm_bindgen_cli_support::Bindgen;
@@ -19,26 +20,35 @@ pub fn ensure_target() -> Outcome {
     )
 }
 
+/// The engine twice: as the page loads it first, and with what is larger than all the rest,
+/// which it loads when it is wanted. One set of bindings serves both.
 pub fn build() -> Outcome {
     ensure_target()?;
-    run(
-        "engine for the page",
-        cargo(&[
-            "build",
-            "--release",
-            "--quiet",
-            "--package",
-            "dedupstore-wasm",
-            "--target",
-            TARGET,
-        ]),
-    )?;
-    let compiled = target_directory()
-        .join(TARGET)
-        .join("release/dedupstore_wasm.wasm");
     let bound = root().join("web/src/wasm");
-    bind(&compiled, &bound)?;
-    optimise(&bound.join("dedupstore_wasm_bg.wasm"))
+    let complete = target_directory().join("complete-bindings");
+    compile("engine for the page", &[])?;
+    bind(&bound)?;
+    compile(
+        "engine with patterns and normalization",
+        &["--features", "patterns,normalization"],
+    )?;
+    bind(&complete)?;
+    let script = "dedupstore_wasm.js";
+    if fs::read(bound.join(script))? != fs::read(complete.join(script))? {
+        return Err("the two engines for the page ask for different bindings".into());
+    }
+    let module = "dedupstore_wasm_bg.wasm";
+    let beside = bound.join("dedupstore_wasm_complete_bg.wasm");
+    fs::copy(complete.join(module), &beside)?;
+    optimise(&bound.join(module))?;
+    optimise(&beside)
+}
+
+fn compile(what: &str, options: &[&str]) -> Outcome {
+    let mut build = cargo(&["build", "--release", "--quiet"]);
+    build.args(["--package", "dedupstore-wasm", "--target", TARGET]);
+    build.args(options);
+    run(what, build)
 }
 
 fn target_directory() -> std::path::PathBuf {
@@ -48,7 +58,10 @@ fn target_directory() -> std::path::PathBuf {
     }
 }
 
-fn bind(compiled: &Path, into: &Path) -> Outcome {
+fn bind(into: &Path) -> Outcome {
+    let compiled = target_directory()
+        .join(TARGET)
+        .join("release/dedupstore_wasm.wasm");
     Bindgen::new()
         .input_path(compiled)
         .web(true)?

@@ -9,6 +9,7 @@ use super::{
     Observation, Recent, Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
 };
 use crate::fingerprint::Fingerprint;
+use crate::prefetch;
 use crate::region::Region;
 
 /// How many observations ahead memory is asked for, at least: far enough to cover a miss
@@ -262,6 +263,8 @@ fn step<F: Filter, R: Region + ?Sized>(
     verdict
 }
 
+// Browsers are slow to optimise a function that holds every filter.
+#[cfg_attr(target_family = "wasm", inline(never))]
 fn run<F: Filter, R: Region + ?Sized>(
     filter: &F,
     region: &mut R,
@@ -275,13 +278,14 @@ fn run<F: Filter, R: Region + ?Sized>(
     let burst = (REQUESTS / filter.lines_touched() as usize).max(1);
     let start = registers.generator();
     let before = |index: usize| start.ahead(index as u64 * filter.draws());
+    let some = |count: usize| if prefetch::IS_THERE { count } else { 0 };
     let ask = |region: &R, first: usize, count: usize| {
-        for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
+        for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
             filter.prefetch(region.bytes(), before(i), later.fingerprint);
         }
     };
     let ask_if_new = |region: &R, registers: &Registers, first: usize, count: usize| {
-        for (i, later) in (first..).zip(observations.iter().skip(first).take(count)) {
+        for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
             filter.prefetch_if_new(region.bytes(), registers, before(i), later.fingerprint);
         }
     };

@@ -8,8 +8,10 @@ mod gap_meter;
 mod golden;
 mod inside;
 mod log_form;
+mod rate_meter;
 mod renaming;
 pub mod reproduce;
+mod sampling;
 mod scoreboard;
 mod simulation;
 mod stream;
@@ -25,6 +27,8 @@ pub use inside::{
     Arrived, Inside, InsideError, MOST_CELLS, Mistake, Mistakes, Reason, WatchedCell,
 };
 pub use log_form::{LogForm, UnknownLogForm};
+pub use rate_meter::RateMeter;
+pub use sampling::Sampling;
 pub use scoreboard::{CurvePoint, Scoreboard};
 pub use simulation::{Clock, Contestant, NoClock, Simulation};
 pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};

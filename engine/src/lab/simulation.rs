@@ -88,6 +88,8 @@ pub struct Simulation {
     first: Vec<bool>,
     verdicts: Vec<Verdict>,
     gaps: GapMeter,
+    /// Whether any key so far had an importance.
+    is_weighed: bool,
     count: u64,
 }
 
@@ -103,6 +105,7 @@ impl Simulation {
             first: Vec::with_capacity(BATCH),
             verdicts: vec![Verdict::New; BATCH],
             gaps: GapMeter::default(),
+            is_weighed: false,
             count: 0,
         }
     }
@@ -141,7 +144,12 @@ impl Simulation {
     /// The next key of the stream, where equal keys are known by their fingerprint.
     #[inline]
     pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
-        let fingerprint = self.hasher.fingerprint(key);
+        self.push_fingerprint(self.hasher.fingerprint(key), clock);
+    }
+
+    /// The next key of the stream, by its fingerprint under the race's seed.
+    #[inline]
+    pub fn push_fingerprint(&mut self, fingerprint: Fingerprint, clock: &impl Clock) {
         self.push(fingerprint.into(), fingerprint.0, clock);
     }
 
@@ -154,6 +162,7 @@ impl Simulation {
     /// The next key of a synthetic stream.
     #[inline]
     pub fn push_arrival(&mut self, arrival: &Arrival<'_>, clock: &impl Clock) {
+        self.is_weighed |= arrival.importance.is_some();
         let observation = Observation {
             importance: arrival.importance.unwrap_or(0),
             ..self.hasher.fingerprint(arrival.key).into()
@@ -196,8 +205,10 @@ impl Simulation {
                 let occupied = contestant.set.registers().occupied();
                 let first = &self.first[from..to];
                 contestant.board.score(verdicts, first, occupied);
-                let weighed = &self.observations[from..to];
-                contestant.weights.score(verdicts, first, weighed);
+                if self.is_weighed {
+                    let weighed = &self.observations[from..to];
+                    contestant.weights.score(verdicts, first, weighed);
+                }
                 from = to;
             }
         }

@@ -19,12 +19,14 @@ pub struct TopKeys {
     counts: HashMap<u64, Counted, BuildHasherDefault<AlreadyHashed>>,
     max_keys: usize,
     taken_off: u64,
+    /// Memory of forgotten keys for those that come: most come once.
+    spare: Vec<Vec<u8>>,
 }
 
 #[derive(Debug)]
 struct Counted {
     count: u64,
-    key: Box<[u8]>,
+    key: Vec<u8>,
 }
 
 impl TopKeys {
@@ -34,6 +36,7 @@ impl TopKeys {
             counts: HashMap::default(),
             max_keys: max_keys.max(1),
             taken_off: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -47,14 +50,23 @@ impl TopKeys {
         if self.counts.len() == self.max_keys {
             // The new one is met and taken off in the same breath.
             self.taken_off += 1;
-            self.counts.retain(|_, counted| {
+            let forgotten = self.counts.extract_if(|_, counted| {
                 counted.count -= 1;
-                counted.count > 0
+                counted.count == 0
             });
+            self.spare.extend(forgotten.map(|(_, counted)| counted.key));
             return;
         }
-        let key = key[..key.len().min(SHOWN_BYTES)].into();
-        self.counts.insert(fingerprint, Counted { count: 1, key });
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.clear();
+        kept.extend_from_slice(&key[..key.len().min(SHOWN_BYTES)]);
+        self.counts.insert(
+            fingerprint,
+            Counted {
+                count: 1,
+                key: kept,
+            },
+        );
     }
 
     /// The `most` keys with the highest counts, highest first.
@@ -62,10 +74,15 @@ impl TopKeys {
         let mut all: Vec<(&[u8], u64)> = self
             .counts
             .values()
-            .map(|counted| (&*counted.key, counted.count))
+            .map(|counted| (&counted.key[..], counted.count))
             .collect();
-        all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        all.truncate(most);
+        let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then(a.0.cmp(b.0));
+        if most < all.len() {
+            // Asked ten times a second: only those that are wanted are sorted.
+            all.select_nth_unstable_by(most, order);
+            all.truncate(most);
+        }
+        all.sort_unstable_by(order);
         all
     }
 

@@ -5,6 +5,7 @@
 //! normalized.
 
 mod buffer;
+mod clock;
 mod json;
 mod json_members;
 mod key;
@@ -14,6 +15,7 @@ mod pattern;
 mod shape;
 
 pub use buffer::{Line, LineBuffer, LineTooLong, Lines};
+pub use clock::LineClock;
 pub use json::{JsonPath, JsonPathError};
 pub use key::{KeyReader, KeySelector, KeySelectorError};
 pub use normalization::{Normalization, UnknownNormalization};

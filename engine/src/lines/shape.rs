@@ -34,6 +34,9 @@ pub enum Shape {
         names: Vec<String>,
         /// How many columns there are.
         columns: usize,
+        /// Whether delimiters stand inside quotes too, where they are meant for text and
+        /// yet separate fields.
+        quoted: bool,
     },
     /// A JSON object a line.
     JsonLines {
@@ -104,14 +107,14 @@ fn is_url(line: &[u8]) -> bool {
 }
 
 fn table(lines: &[&[u8]], first: &[u8], delimiter: u8) -> Option<Shape> {
-    let delimiters = |line: &[u8]| memchr_iter(delimiter, line).count();
-    let expected = delimiters(first);
-    let agreeing = lines.iter().filter(|line| delimiters(line) == expected);
-    if expected == 0 || agreeing.count() * 100 < lines.len() * AGREEMENT_PERCENT {
+    let fields_of = |line: &[u8]| outside_quotes(line, delimiter).count();
+    let expected = fields_of(first);
+    let agreeing = lines.iter().filter(|line| fields_of(line) == expected);
+    if expected == 1 || agreeing.count() * 100 < lines.len() * AGREEMENT_PERCENT {
         return None;
     }
-    let fields: Vec<String> = first
-        .split(|&byte| byte == delimiter)
+    let is_quoted = |line: &&[u8]| memchr_iter(delimiter, line).count() + 1 != fields_of(line);
+    let fields: Vec<String> = outside_quotes(first, delimiter)
         .map(|field| String::from_utf8_lossy(field).trim_matches('"').to_owned())
         .collect();
     let is_name = |field: &String| {
@@ -122,11 +125,23 @@ fn table(lines: &[&[u8]], first: &[u8], delimiter: u8) -> Option<Shape> {
     Some(Shape::Table {
         delimiter,
         columns: fields.len(),
+        quoted: lines.iter().any(is_quoted),
         names: if fields.iter().all(is_name) && lines.len() > 1 {
             fields
         } else {
             Vec::new()
         },
+    })
+}
+
+/// The fields of a line, where a delimiter inside quotes separates nothing.
+fn outside_quotes(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
+    // A quote that is never closed is no quote.
+    let has_quotes = memchr_iter(b'"', line).count().is_multiple_of(2);
+    let mut inside = false;
+    line.split(move |&byte| {
+        inside ^= has_quotes && byte == b'"';
+        byte == delimiter && !inside
     })
 }
 
@@ -152,24 +167,44 @@ mod tests {
     fn a_table_has_columns_and_perhaps_names() {
         let named = Shape::of(b"time,url\n1,https://a.example/\n2,https://b.example/\n");
         let names = vec!["time".to_owned(), "url".to_owned()];
-        let (delimiter, columns) = (b',', 2);
+        let (delimiter, columns, quoted) = (b',', 2, false);
         assert_eq!(
             named,
             Shape::Table {
                 delimiter,
                 names,
-                columns
+                columns,
+                quoted
             }
         );
         let unnamed = Shape::of(b"1\tx\t5\n2\ty\t6\n");
-        let (delimiter, columns, names) = (b'\t', 3, Vec::new());
+        let (delimiter, columns, quoted, names) = (b'\t', 3, false, Vec::new());
         assert_eq!(
             unnamed,
             Shape::Table {
                 delimiter,
                 names,
-                columns
+                columns,
+                quoted
             }
+        );
+    }
+
+    #[test]
+    fn delimiters_inside_quotes_make_no_columns() {
+        let text = b"id,title\n1,\"a, b\"\n2,\"c \"\"d\"\", e\"\n3,f\n4,5\" g\n";
+        let Shape::Table {
+            names,
+            columns,
+            quoted,
+            ..
+        } = Shape::of(text)
+        else {
+            panic!("a table");
+        };
+        assert_eq!(
+            (names, columns, quoted),
+            (vec!["id".into(), "title".into()], 2, true)
         );
     }
 

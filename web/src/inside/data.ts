@@ -1,11 +1,12 @@
 // What the page and a worker say to each other about a filter that is looked into.
 
-import type { KeySpec, Pace } from '../protocol.js';
+import type { KeySpec, LogPart, Pace } from '../protocol.js';
 
 export interface InsideOrder {
   log: Blob;
   name: string;
   key: KeySpec;
+  part: LogPart;
   seed: number;
   filter: string;
   memoryBits: number;

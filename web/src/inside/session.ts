@@ -1,7 +1,7 @@
 // The page's end of a filter that is looked into: a worker of its own.
 
 import { startWorker } from '../engine.js';
-import type { FromWorker, Pace, ToWorker } from '../protocol.js';
+import { type FromWorker, type Pace, type ToWorker, engineFor } from '../protocol.js';
 import type { CellLook, InsideOrder, InsideState } from './data.js';
 
 export interface SessionListener {
@@ -18,7 +18,7 @@ export class Session {
 
   constructor(order: InsideOrder, listener: SessionListener) {
     this.#listener = listener;
-    this.#worker = startWorker((message) => this.#hear(message));
+    this.#worker = startWorker(engineFor(order.key), (message) => this.#hear(message));
     this.#tell({ kind: 'inside', order });
   }
 

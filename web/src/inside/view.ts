@@ -98,13 +98,14 @@ export class LookInside {
     if (order === undefined) {
       return;
     }
-    const { log, name, key, seed } = order;
+    const { log, name, key, part, seed } = order;
     const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     this.#session = new Session(
       {
         log,
         name,
         key,
+        part,
         seed,
         filter: this.#filter.value,
         memoryBits: Number(this.#memory.value) * 8,

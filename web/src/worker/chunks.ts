@@ -1,8 +1,9 @@
 // A log in chunks, as fast as the browser hands it over, unpacked where it is packed.
 
 const CHUNK_BYTES = 4 << 20;
-/** The first bytes of every gzip file. */
-const GZIP_MAGIC = [0x1f, 0x8b] as const;
+/** The first bytes of every file packed by gzip, and by Zstandard. */
+const GZIP_MAGIC = [0x1f, 0x8b];
+const ZSTANDARD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 
 /** A log that the browser could not read to its end. */
 export class UnreadableLog extends Error {
@@ -16,9 +17,16 @@ export class UnreadableLog extends Error {
 export class BadGzip extends Error {
   constructor(name: string, cause: unknown) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    super(`${name} begins like a gzip file but could not be unpacked: ${reason}`, { cause });
+    super(
+      `${name} begins like a gzip file but could not be unpacked to its end: ${reason} ` +
+        'Is it cut short, or several files in one? `gzip -t` tells.',
+      { cause },
+    );
   }
 }
+
+/** A log whose name promises what its bytes do not keep, or that no browser unpacks. */
+export class WrongPacking extends Error {}
 
 export interface Chunk {
   bytes: Uint8Array;
@@ -68,13 +76,25 @@ export async function headOf(log: Blob, name: string, most: number): Promise<Uin
   return head.subarray(0, length);
 }
 
+/** Told by its first bytes; to read on where they and its name disagree would be to take
+ * garbage for keys. */
 async function isGzip(log: Blob, name: string): Promise<boolean> {
+  let start: Uint8Array;
   try {
-    const start = new Uint8Array(await log.slice(0, GZIP_MAGIC.length).arrayBuffer());
-    return GZIP_MAGIC.every((byte, index) => start[index] === byte);
+    start = new Uint8Array(await log.slice(0, ZSTANDARD_MAGIC.length).arrayBuffer());
   } catch (error) {
     throw new UnreadableLog(name, error);
   }
+  const begins = (magic: number[]) => magic.every((byte, index) => start[index] === byte);
+  if (begins(ZSTANDARD_MAGIC)) {
+    throw new WrongPacking(
+      `${name} is packed by Zstandard, which browsers cannot unpack: \`zstd -d\` does.`,
+    );
+  }
+  if (name.endsWith('.gz') && log.size > 0 && !begins(GZIP_MAGIC)) {
+    throw new WrongPacking(`${name} ends in .gz and does not begin like a gzip file.`);
+  }
+  return begins(GZIP_MAGIC);
 }
 
 type NextChunk = () => Promise<Uint8Array | undefined>;

@@ -10,7 +10,9 @@ import type { ArrivedKey, CellLook, InsideOrder, KeyLook } from '../inside/data.
 import type { FromWorker } from '../protocol.js';
 import { chunksOf } from './chunks.js';
 import { keyChoice } from './key.js';
+import { NothingToRead } from './nothing-to-read.js';
 import type { Pacer } from './pacer.js';
+import { withPart } from './part.js';
 import { copied } from './plain.js';
 import { turn } from './run.js';
 
@@ -35,7 +37,9 @@ export class Glass {
     this.#pacer = pacer;
     this.#tell = tell;
     const { filter, memoryBits, seed } = order;
-    this.#inside = copied(keyChoice(order.key), (key) => new Inside(filter, memoryBits, seed, key));
+    this.#inside = copied(keyChoice(order.key), (key) =>
+      withPart(order.part, (part) => new Inside(filter, memoryBits, seed, key, part)),
+    );
   }
 
   pick(id: string | null): void {
@@ -55,11 +59,14 @@ export class Glass {
         this.#inside.feed(bytes.subarray(start, start + FEED_BYTES));
         await this.#drain();
       }
+      if (this.#inside.isOver) {
+        break;
+      }
     }
     this.#inside.finish();
     await this.#drain();
     if (this.#inside.position === 0) {
-      throw new Error(`No line of ${name} has such a key: choose another.`);
+      throw new NothingToRead(this.#order, this.#inside.withoutKey);
     }
     this.#isOver = true;
     this.#show();

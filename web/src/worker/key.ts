@@ -36,19 +36,23 @@ export async function examine(log: Blob, name: string, key: KeySpec | null): Pro
     return copied(keyChoice(chosen), (choice) => ({
       shape: shape.name,
       isText: shape.isText,
+      caution: shape.caution ?? null,
       offers,
       key: chosen,
       options: choice.options,
       rows: choice
         .preview(head, PREVIEW_ROWS)
         .map((row) => copied(row, ({ line, key }) => ({ line, key: key ?? null }))),
-      merging: copied(choice.merging(head), ({ lines, distinct, normalized }) => ({
-        lines,
-        distinct,
-        normalized,
-      })),
+      merging: merging(choice, head),
     }));
   });
+}
+
+function merging(choice: KeyChoice, head: Uint8Array): Examination['merging'] {
+  const found = choice.merging(head);
+  return found === undefined
+    ? null
+    : copied(found, ({ lines, distinct, normalized }) => ({ lines, distinct, normalized }));
 }
 
 function offered({ label, fields, delimiter, path }: KeyOffer): { label: string; part: KeyPart } {

@@ -18,6 +18,8 @@ import type {
   PredictionRow,
   ProfileData,
   Rate,
+  RateData,
+  RunOrder,
   Snapshot,
 } from '../protocol.js';
 
@@ -36,11 +38,16 @@ export function registry(): FilterDescription[] {
   return filters().map((entry) => copied(entry, description));
 }
 
-export function snapshot(simulator: Simulator, bytes: number, totalBytes: number): Snapshot {
-  const outcomes = simulator.outcomes().map((outcome) => copied(outcome, row));
+export function snapshot(simulator: Simulator, order: RunOrder, bytes: number): Snapshot {
+  const outcomes = simulator.outcomes().map((outcome, place) => ({
+    ...copied(outcome, row),
+    // On a sample of keys a filter runs in less, and stands for what was asked for.
+    memoryBits: order.entries[place]?.memoryBits ?? 0,
+  }));
   return {
     bytes,
-    totalBytes,
+    totalBytes: order.log.size,
+    part: order.part,
     outcomes,
     curves: curves(simulator, outcomes.length),
     profile: copied(simulator.profile(), profile),
@@ -69,10 +76,9 @@ function parameterDescription(entry: ParameterEntry): ParameterDescription {
   return { name, meaning, defaultValue, tried, allowed };
 }
 
-function row(outcome: Outcome): OutcomeRow {
+function row(outcome: Outcome): Omit<OutcomeRow, 'memoryBits'> {
   return {
     filter: outcome.filter,
-    memoryBits: outcome.memoryBits,
     count: outcome.count,
     distinct: outcome.distinct,
     repeats: outcome.repeats,
@@ -138,13 +144,22 @@ function profile(profile: Profile): ProfileData {
   const { gapCount, topCounts } = profile;
   return {
     count: profile.count,
+    read: profile.read,
     distinct: profile.distinct,
     withoutKey: profile.withoutKey,
     gaps: Array.from(profile.gapFrom, (from, index) => ({ from, count: gapCount[index] ?? 0 })),
     gapsSampledOneIn: profile.gapsSampledOneIn,
     top: profile.topKeys.map((key, index) => ({ key, count: topCounts[index] ?? 0 })),
     topTooLow: profile.topTooLow,
+    rate: rate(profile),
   };
+}
+
+function rate(profile: Profile): RateData | null {
+  const counts = Array.from(profile.rateCounts);
+  return counts.length === 0
+    ? null
+    : { fromSeconds: profile.rateFromSeconds, widthSeconds: profile.rateWidthSeconds, counts };
 }
 
 function rates(values: Float64Array): Rate[] {

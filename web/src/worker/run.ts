@@ -4,20 +4,26 @@ import { Simulator } from '../wasm/dedupstore_wasm.js';
 import type { FromWorker, RunOrder } from '../protocol.js';
 import { chunksOf } from './chunks.js';
 import { keyChoice } from './key.js';
+import { NothingToRead } from './nothing-to-read.js';
 import { Pacer } from './pacer.js';
+import { withPart } from './part.js';
 import { copied, snapshot } from './plain.js';
 
-const PROGRESS_MILLISECONDS = 100;
+/** Often enough to look alive; what is drawn takes its time from what is computed. */
+const PROGRESS_MILLISECONDS = 200;
 /** Theory is asked again when the log has grown by this factor; it takes a moment. */
-const ASK_THEORY_GROWTH = 1.5;
+const ASK_THEORY_GROWTH = 2;
+/** Enough lines to find a clock in. */
+const CLOCK_HEAD_BYTES = 64 << 10;
 
 export async function run(
   order: RunOrder,
   pacer: Pacer,
   tell: (message: FromWorker) => void,
 ): Promise<void> {
-  const totalBytes = order.log.size;
-  const simulator = copied(keyChoice(order.key), (key) => new Simulator(order.seed, key));
+  const simulator = copied(keyChoice(order.key), (key) =>
+    withPart(order.part, (part) => new Simulator(order.seed, key, part)),
+  );
   for (const { filter, memoryBits } of order.entries) {
     simulator.enter(filter, memoryBits);
   }
@@ -31,13 +37,16 @@ export async function run(
       askedAt = simulator.count;
     }
     const { isPaused } = pacer;
-    tell({ kind: 'progress', snapshot: snapshot(simulator, readBytes, totalBytes), isPaused });
+    tell({ kind: 'progress', snapshot: snapshot(simulator, order, readBytes), isPaused });
     toldAt = performance.now();
   };
 
   for await (const { bytes, readBytes: readWithChunk } of chunksOf(order.log, order.name)) {
     const before = readBytes;
-    for (let start = 0; start < bytes.length; ) {
+    if (before === 0) {
+      simulator.lookForClock(bytes.subarray(0, CLOCK_HEAD_BYTES));
+    }
+    for (let start = 0; start < bytes.length && !simulator.isOver; ) {
       const end = Math.min(start + pacer.feedBytes(), bytes.length);
       simulator.feed(bytes.subarray(start, end));
       readBytes = before + (readWithChunk - before) * (end / bytes.length);
@@ -55,22 +64,24 @@ export async function run(
       }
     }
     readBytes = readWithChunk;
+    if (simulator.isOver) {
+      break;
+    }
   }
   simulator.finish();
   if (simulator.count === 0) {
-    throw new Error(
-      simulator.withoutKey > 0
-        ? `No line of ${order.name} has such a key: choose another.`
-        : `${order.name} is empty: there is no line to run the filters over.`,
-    );
+    throw new NothingToRead(order, simulator.withoutKey);
   }
   simulator.predict();
-  tell({ kind: 'finished', snapshot: snapshot(simulator, totalBytes, totalBytes) });
+  tell({ kind: 'finished', snapshot: snapshot(simulator, order, order.log.size) });
 }
 
-/** Lets messages in. */
+const { port1: turned, port2: turning } = new MessageChannel();
+
+/** Lets messages in; a timer would wait some milliseconds more. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve);
+    turned.onmessage = () => resolve();
+    turning.postMessage(null);
   });
 }

@@ -4,32 +4,64 @@
 // There is no message to cancel: the page ends this worker and starts another, which
 // stops at once whatever the engine is doing and gives all its memory back.
 
-import initialise, { canMatchPatterns, canNormalize, generate, misfit } from '../wasm/dedupstore_wasm.js';
-import type { Answer, FromWorker, Question, ToWorker } from '../protocol.js';
+import initialise, { generate, misfit } from '../wasm/dedupstore_wasm.js';
+import type { Answer, EngineKind, FromWorker, Question, ToWorker } from '../protocol.js';
+import { advise } from './advise.js';
 import { Glass } from './inside.js';
 import { examine } from './key.js';
 import { Pacer } from './pacer.js';
 import { registry } from './plain.js';
 import { run } from './run.js';
 
-const engine = initialise();
+let kind: EngineKind = 'plain';
+let started: Promise<unknown> | undefined;
 let pacer: Pacer | undefined;
 let glass: Glass | undefined;
 
+/** Loads the engine; one that did not come may come the next time. */
+function engine(): Promise<unknown> {
+  started ??= load().catch((error: unknown) => {
+    started = undefined;
+    throw error;
+  });
+  return started;
+}
+
+/** Both engines have the same bindings. */
+function load(): Promise<unknown> {
+  if (kind === 'plain') {
+    return initialise();
+  }
+  const complete = new URL('../wasm/dedupstore_wasm_complete_bg.wasm', import.meta.url);
+  return initialise({ module_or_path: complete });
+}
+
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
   switch (data.kind) {
+    case 'begin':
+      kind = data.engine;
+      // Whoever asks first hears if this goes wrong.
+      engine().catch(() => undefined);
+      break;
+    case 'advise':
+      engine()
+        .then(() => advise(data.order, tell))
+        .catch(fail);
+      break;
     case 'run': {
       const { order } = data;
       const pace = new Pacer(order.pace);
       pacer = pace;
-      engine.then(() => run(order, pace, tell)).catch(fail);
+      engine()
+        .then(() => run(order, pace, tell))
+        .catch(fail);
       break;
     }
     case 'inside': {
       const { order } = data;
       const pace = new Pacer(order.pace);
       pacer = pace;
-      engine
+      engine()
         .then(() => {
           glass = new Glass(order, pace, tell);
           return glass.run();
@@ -50,7 +82,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
       pacer?.step(data.lines);
       break;
     case 'ask':
-      engine
+      engine()
         .then(() => answer(data.question))
         .then((answer) => tell({ kind: 'answer', id: data.id, answer }))
         .catch((error) => tell({ kind: 'refused', id: data.id, message: explain(error) }));
@@ -61,11 +93,7 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
 async function answer(question: Question): Promise<Answer> {
   switch (question.kind) {
     case 'registry':
-      return {
-        kind: 'registry',
-        filters: registry(),
-        abilities: { patterns: canMatchPatterns(), normalization: canNormalize() },
-      };
+      return { kind: 'registry', filters: registry() };
     case 'sample': {
       const { stream, count, seed, form } = question.sample;
       const bytes = generate(stream, count, seed, form) as Uint8Array<ArrayBuffer>;

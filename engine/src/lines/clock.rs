@@ -1,0 +1,249 @@
+//! When a line was written, if it says so.
+//!
+//! Three ways of saying it are known: the brackets of a web server's log, a date and time
+//! as ISO 8601 writes them anywhere in the line, and a member of a JSON line that is named
+//! like a time and holds one of these or seconds or milliseconds since 1970. Times are
+//! UTC; one without a zone is taken for UTC.
+
+use memchr::{memchr, memchr_iter};
+
+use super::json::JsonPath;
+use super::json_members::member_paths;
+
+/// Lines looked at to find a clock.
+const LINES: usize = 64;
+/// So many in a hundred must tell the time.
+const AGREEMENT_PERCENT: usize = 80;
+/// Years that a log can be from; other numbers are no years.
+const YEARS: std::ops::RangeInclusive<i64> = 1980..=2199;
+/// Names of JSON members that hold times, in the order they are preferred.
+const TIME_NAMES: [&str; 10] = [
+    "@timestamp",
+    "timestamp",
+    "time",
+    "datetime",
+    "ts",
+    "at",
+    "date",
+    "when",
+    "created_at",
+    "created",
+];
+
+/// Where the lines of a log tell the time.
+#[derive(Clone, Debug)]
+pub struct LineClock {
+    place: Place,
+    decoded: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Brackets,
+    Anywhere,
+    Json(JsonPath),
+}
+
+impl LineClock {
+    /// The clock of a log that begins with these bytes, if it has one.
+    pub fn of(head: &[u8]) -> Option<LineClock> {
+        let end = memchr::memrchr(b'\n', head).unwrap_or(head.len());
+        let lines = head[..end].split(|&byte| byte == b'\n');
+        let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).take(LINES).collect();
+        let first = lines.first()?;
+        let mut places = vec![Place::Brackets];
+        places.extend(time_paths(first).into_iter().map(Place::Json));
+        places.push(Place::Anywhere);
+        places.into_iter().find_map(|place| {
+            let decoded = Vec::new();
+            let mut clock = LineClock { place, decoded };
+            let telling = lines.iter().filter(|line| clock.seconds(line).is_some());
+            (telling.count() * 100 >= lines.len() * AGREEMENT_PERCENT).then_some(clock)
+        })
+    }
+
+    /// Seconds since 1970, if the line tells the time.
+    pub fn seconds(&mut self, line: &[u8]) -> Option<i64> {
+        match &self.place {
+            Place::Brackets => {
+                let opened = memchr(b'[', line)?;
+                bracketed(&line[opened + 1..])
+            }
+            Place::Anywhere => iso_anywhere(line),
+            Place::Json(path) => {
+                let value = path.find(line, &mut self.decoded)?;
+                iso_anywhere(value).or_else(|| since_1970(value))
+            }
+        }
+    }
+}
+
+/// The ways to members of a JSON line that are named like times.
+fn time_paths(line: &[u8]) -> Vec<JsonPath> {
+    if !line.starts_with(b"{") {
+        return Vec::new();
+    }
+    let paths = member_paths(line);
+    let named = |name: &&str| {
+        let of_name = |path: &&String| {
+            let step = path.rsplit('.').next().unwrap_or("");
+            step.eq_ignore_ascii_case(name)
+        };
+        paths.iter().find(of_name)?.parse().ok()
+    };
+    TIME_NAMES.iter().filter_map(named).collect()
+}
+
+/// `01/Mar/2026:00:00:00 +0000`
+fn bracketed(text: &[u8]) -> Option<i64> {
+    const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    if text.len() < 20 || text[2] != b'/' || text[6] != b'/' || text[11] != b':' {
+        return None;
+    }
+    let name = &text[3..6];
+    let month = MONTHS.chunks(3).position(|month| month == name)? as i64 + 1;
+    let day = number(&text[..2])?;
+    let days = days(number(&text[7..11])?, month, day)?;
+    let zone = text.get(20..).unwrap_or_default();
+    let zone = zone.strip_prefix(b" ").unwrap_or(zone);
+    Some(days * 86_400 + clock(&text[12..20])? - zone_seconds(zone))
+}
+
+/// `2026-03-01T00:00:00Z`, also with a blank between and with any zone.
+fn iso_anywhere(text: &[u8]) -> Option<i64> {
+    memchr_iter(b'-', text).find_map(|dash| iso(text.get(dash.checked_sub(4)?..)?))
+}
+
+fn iso(text: &[u8]) -> Option<i64> {
+    if text.len() < 19 || text[7] != b'-' || !matches!(text[10], b'T' | b't' | b' ' | b'_') {
+        return None;
+    }
+    let days = days(
+        number(&text[..4])?,
+        number(&text[5..7])?,
+        number(&text[8..10])?,
+    )?;
+    let mut zone = &text[19..];
+    if let [b'.' | b',', digits @ ..] = zone {
+        let end = digits.iter().position(|byte| !byte.is_ascii_digit());
+        zone = &digits[end.unwrap_or(digits.len())..];
+    }
+    Some(days * 86_400 + clock(&text[11..19])? - zone_seconds(zone))
+}
+
+/// `12:34:56` as seconds.
+fn clock(text: &[u8]) -> Option<i64> {
+    if text[2] != b':' || text[5] != b':' {
+        return None;
+    }
+    let parts = [&text[..2], &text[3..5], &text[6..8]];
+    let [hours, minutes, seconds] = parts.map(|part| number(part).unwrap_or(99));
+    (hours < 24 && minutes < 60 && seconds <= 60).then_some(hours * 3600 + minutes * 60 + seconds)
+}
+
+/// `+0100` or `+01:00` as seconds; anything else is none.
+fn zone_seconds(text: &[u8]) -> i64 {
+    let offset = |hours: &[u8], minutes: &[u8]| Some(number(hours)? * 3600 + number(minutes)? * 60);
+    let found = match text {
+        [_, h, i, b':', m, n, ..] => offset(&[*h, *i], &[*m, *n]),
+        [_, h, i, m, n, ..] => offset(&[*h, *i], &[*m, *n]),
+        _ => None,
+    };
+    match (text.first(), found) {
+        (Some(b'+'), Some(seconds)) => seconds,
+        (Some(b'-'), Some(seconds)) => -seconds,
+        _ => 0,
+    }
+}
+
+/// A number of seconds, milliseconds, micro- or nanoseconds, told apart by its size.
+fn since_1970(text: &[u8]) -> Option<i64> {
+    let end = memchr(b'.', text).unwrap_or(text.len());
+    let digits = text[..end].get(..19.min(end))?;
+    let value = number(digits).filter(|_| end == digits.len())?;
+    let scales = [1, 1000, 1_000_000, 1_000_000_000];
+    let seconds = scales.map(|scale| value / scale);
+    let possible = |seconds: &i64| (315_532_800..7_258_118_400).contains(seconds);
+    seconds.into_iter().find(possible)
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0i64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| i64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// Days since 1970 of a date of the Gregorian calendar. Years begin in March here, so that
+/// the odd day comes last.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    if !YEARS.contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let year = if month <= 2 { year - 1 } else { year };
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    Some(365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(lines: &str) -> Option<i64> {
+        let line = lines.lines().next().expect("a line");
+        LineClock::of(lines.as_bytes())?.seconds(line.as_bytes())
+    }
+
+    #[test]
+    fn the_same_moment_in_many_forms() {
+        // date -u -d @1772368496
+        let moment = Some(1_772_368_496);
+        for line in [
+            "10.0.0.1 - - [01/Mar/2026:12:34:56 +0000] \"GET / HTTP/1.1\" 200 12",
+            "10.0.0.1 - - [01/Mar/2026:14:34:56 +0200] \"GET / HTTP/1.1\" 200 12",
+            "2026-03-01T12:34:56Z https://a.example/",
+            "2026-03-01 12:34:56,123 INFO x-y a",
+            "<14>1 2026-03-01T07:34:56.25-05:00 host app",
+            "a-b-c,2026-03-01T12:34:56Z,1",
+            "{\"at\":\"2026-03-01T12:34:56Z\",\"click\":\"c1\"}",
+            "{\"id\":7,\"meta\":{\"ts\":1772368496.25}}",
+            "{\"url\":\"/2020-01-01T00:00:00\",\"Time\":1772368496123}",
+        ] {
+            assert_eq!(told(line), moment, "{line}");
+            assert_eq!(told(&format!("{line}\n{line}\n")), moment, "{line}");
+        }
+    }
+
+    #[test]
+    fn days_are_counted_through_leap_years() {
+        assert_eq!(days(2000, 2, 29), Some(11_016));
+        assert_eq!(days(2000, 3, 1), Some(11_017));
+        assert_eq!(days(1980, 1, 1), Some(3_652));
+        assert_eq!(days(2100, 3, 1), Some(47_541));
+    }
+
+    #[test]
+    fn no_clock_where_there_is_none() {
+        for lines in [
+            "",
+            "\n",
+            "https://a.example/2026-03-01/x",
+            "{\"at\":\"home\",\"time\":12}",
+            "{\"ts\":99999999999999999999}",
+            "[x] y",
+            "[01/Foo/2026:12:34:56 +0000]",
+            "[01/Mar/2026:12:3",
+            "2026-13-01T12:34:56",
+            "2026-03-01T25:00:00",
+            "-----------------------",
+        ] {
+            assert_eq!(told(&format!("{lines}\n")), None, "{lines}");
+        }
+        let mostly = "2026-03-01T12:34:56Z a\nb\nc\n";
+        assert_eq!(told(mostly), None);
+    }
+}
