@@ -90,6 +90,28 @@ fn a_verdict_is_explained() {
 }
 
 #[test]
+fn every_filter_says_why() {
+    let place = Place::new();
+    for descriptor in dedupstore::registry() {
+        let name = descriptor.name;
+        let store = format!("{name}.dds");
+        place.prints(
+            &format!("create {store} --memory 1KiB --seed 1 --filter {name}"),
+            "",
+        );
+        place.prints(&format!("filter {store}"), "a\nb\n");
+        let object = place.prints(&format!("explain {store} a --json"), "");
+        let object: Value = serde_json::from_str(&object).expect("an object");
+        assert_eq!(object["verdict"], "seen", "{name}");
+        let cells = object["places"].as_array().map(Vec::len);
+        assert!(cells > Some(0), "{name}: {object}");
+        let page = place.prints(&format!("explain {store} never"), "");
+        assert!(page.contains("\nbecause      "), "{name}: {page}");
+        assert!(page.lines().count() < 45, "{name}: {page}");
+    }
+}
+
+#[test]
 fn two_stores_become_one_where_they_can() {
     let place = Place::new();
     for (name, options) in [

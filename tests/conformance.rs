@@ -6,7 +6,9 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use dedupstore::filter::{FilterSpec, Kind, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Recorded, Value};
+use dedupstore::filter::{
+    FilterSpec, Kind, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Place, Recorded, Value,
+};
 use dedupstore::lab::golden_states;
 use dedupstore::{
     AnyFilter, BuildError, Fingerprint, KeyHasher, Observation, Region, Registers, SeenSet,
@@ -121,6 +123,68 @@ proptest! {
             prop_assert_eq!(a.observe(observation), b.observe(observation));
         }
         prop_assert_eq!(a.digest(), b.digest());
+    }
+
+    /// What is shown to people is what decides.
+    #[test]
+    fn a_verdict_follows_from_the_evidence(
+        spec in any_spec(), memory_bits in any_memory_bits(), stream in any_stream(0..600),
+    ) {
+        let Ok(mut bench) = Bench::new(&spec, memory_bits) else { return Ok(()) };
+        bench.observe_batch(&stream);
+        let values = bench.filter.cell_values(&bench.region);
+        let anatomy = bench.filter.anatomy();
+        prop_assert_eq!(values.len() as u64, bench.filter.cells());
+        prop_assert_eq!(values.len() as u64 % anatomy.row_cells, 0, "{}", spec);
+        prop_assert!(values.iter().all(|&value| value <= anatomy.most), "{}", spec);
+        let in_use = values.iter().filter(|&&value| value != 0).count() as u64;
+        prop_assert_eq!(in_use, bench.registers.occupied(), "{}", spec);
+        let hasher = KeyHasher::new(3);
+        for key in 0..500u64 {
+            let fingerprint = hasher.fingerprint(&key.to_le_bytes());
+            let evidence = bench.filter.evidence(&bench.region, fingerprint);
+            prop_assert_eq!(evidence.verdict(), bench.contains(fingerprint), "{}", spec);
+            for cell in evidence.cells() {
+                prop_assert_eq!(cell.value, values[cell.index as usize], "{}", spec);
+                prop_assert_eq!(cell.meaning, anatomy.cell);
+            }
+            prop_assert!(!evidence.in_words(&anatomy).is_empty());
+        }
+    }
+
+    /// No bit but those named can change what is said of a key; and those named decide, also
+    /// where they are changed.
+    #[test]
+    fn nothing_but_the_evidence_decides(
+        spec in any_spec(), memory_bits in 64u64..1200, stream in any_stream(0..200),
+    ) {
+        let Ok(mut bench) = Bench::new(&spec, memory_bits) else { return Ok(()) };
+        bench.observe_batch(&stream);
+        let hasher = KeyHasher::new(3);
+        let strange = hasher.fingerprint(b"never");
+        for fingerprint in stream.iter().rev().take(3).map(|it| it.fingerprint).chain([strange]) {
+            let evidence = bench.filter.evidence(&bench.region, fingerprint);
+            let verdict = bench.contains(fingerprint);
+            let covers = |bit: u64, place: &Place| {
+                (place.offset_bits..place.offset_bits + u64::from(place.width_bits)).contains(&bit)
+            };
+            for bit in 0..8 * bench.region.len() as u64 {
+                // A link that is broken may lead in circles.
+                if evidence.links.iter().any(|place| covers(bit, place)) {
+                    continue;
+                }
+                let flip = |region: &mut [u8]| region[(bit / 8) as usize] ^= 1 << (bit % 8);
+                flip(&mut bench.region);
+                let changed = bench.contains(fingerprint);
+                if evidence.cells().any(|place| covers(bit, place)) {
+                    let evidence = bench.filter.evidence(&bench.region, fingerprint);
+                    prop_assert_eq!(evidence.verdict(), changed, "{} bit {}", spec, bit);
+                } else {
+                    prop_assert_eq!(verdict, changed, "{} bit {}", spec, bit);
+                }
+                flip(&mut bench.region);
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dedupstore::filter::Descriptor;
+use dedupstore::filter::{Descriptor, Drawing};
 use dedupstore::lab::{NoClock, Simulation, StreamSpec};
 use dedupstore::theory::{Prediction, Workload, predict};
 use dedupstore::{FilterSpec, registry};
@@ -75,6 +75,7 @@ fn from_registry(it: &Descriptor) -> String {
         source.title,
         source.year
     );
+    text += &drawing(&it.drawing);
     if it.parameters.is_empty() {
         return text + "It has no parameters.\n";
     }
@@ -90,6 +91,22 @@ fn from_registry(it: &Descriptor) -> String {
         );
     }
     text
+}
+
+fn drawing(it: &Drawing) -> String {
+    let mut text = format!("**A new key `x` comes.** {}\n\n```\n", it.caption);
+    let width = it
+        .before
+        .iter()
+        .map(|row| row.len())
+        .max()
+        .unwrap_or(0)
+        .max(6);
+    let rows = it.before.iter().zip(it.after);
+    for (before, after) in std::iter::once((&"before", &"after")).chain(rows) {
+        let _ = writeln!(text, "{before:<width$}   {after}");
+    }
+    text + "```\n\n"
 }
 
 fn curve(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::filter::Errs;
+use dedupstore::filter::{Errs, Evidence, Place};
 use dedupstore::store::{ReadOnlyStore, Store};
 use serde_json::{Value, json};
 
@@ -54,9 +54,11 @@ struct Explanation {
     normalized: String,
     fingerprint: u64,
     verdict: Verdict,
-    /// Each with what it holds.
-    places: Vec<(dedupstore::filter::Place, u64)>,
+    evidence: Evidence,
 }
+
+/// More cells than this are told in one row.
+const MOST_ROWS: usize = 32;
 
 impl Explanation {
     fn of(store: &ReadOnlyStore, arguments: &Arguments) -> Result<Self, Failure> {
@@ -65,30 +67,34 @@ impl Explanation {
         let key = arguments.key.as_encoded_bytes();
         let normalized = normalization.apply(key, &mut normalized);
         let fingerprint = store.hasher().fingerprint(normalized);
-        let places = store.filter().places(fingerprint).into_iter();
-        let read = |place: dedupstore::filter::Place| {
-            let value = place.read(store.filter_region());
-            (place, value)
-        };
         Ok(Explanation {
             key: String::from_utf8_lossy(key).into_owned(),
             normalized: String::from_utf8_lossy(normalized).into_owned(),
             fingerprint: fingerprint.0,
             verdict: store.contains_fingerprint(fingerprint),
-            places: places.map(read).collect(),
+            evidence: store.filter().evidence(store.filter_region(), fingerprint),
         })
     }
 
     fn as_json(&self, store: &ReadOnlyStore) -> Value {
-        let place = |(place, value): &(dedupstore::filter::Place, u64)| {
+        let object = |place: &Place| {
             json!({
                 "meaning": place.meaning,
                 "index": place.index,
                 "offset_bits": place.offset_bits,
                 "width_bits": place.width_bits,
-                "value": value,
+                "value": place.value,
             })
         };
+        let links = self.evidence.links.iter().map(object);
+        let ways = self.evidence.ways.iter().enumerate();
+        let cells = ways.flat_map(|(number, way)| {
+            way.iter().map(move |place| {
+                let mut cell = object(place);
+                cell["way"] = json!(number);
+                cell
+            })
+        });
         json!({
             "schema": 1,
             "key": self.key,
@@ -96,7 +102,10 @@ impl Explanation {
             "fingerprint": format!("{:016x}", self.fingerprint),
             "filter": store.spec().to_string(),
             "verdict": in_a_word(self.verdict),
-            "places": self.places.iter().map(place).collect::<Vec<_>>(),
+            "because": self.because(store),
+            "wanted": self.evidence.wanted_in_words(&store.filter().anatomy()),
+            "places": cells.collect::<Vec<_>>(),
+            "links": links.collect::<Vec<_>>(),
             "load": store.load(),
             "estimated_fpr": store.drop_chance(),
         })
@@ -111,22 +120,31 @@ impl Explanation {
         }
         row("fingerprint", &format!("{:016x}", self.fingerprint));
         row("filter", &store.spec().to_string());
-        for (place, value) in &self.places {
+        let links = self.evidence.links.iter();
+        let cells: Vec<&Place> = links.chain(self.evidence.cells()).collect();
+        for place in cells.iter().take(MOST_ROWS) {
             let offset = place.offset_bits;
             let text = format!(
-                "{} at byte {} of the region, bit {}: {value}",
+                "{} at byte {} of the region, bit {}: {}",
                 place.index,
                 offset / 8,
                 offset % 8,
+                place.value,
             );
             row(place.meaning, &text);
         }
-        if self.places.is_empty() {
-            row("cells", "this filter shows none");
+        if cells.len() > MOST_ROWS {
+            let more = cells.len() - MOST_ROWS;
+            row("and", &format!("{more} more; --json has all"));
         }
         row("verdict", in_a_word(self.verdict));
+        row("because", &self.because(store));
         row("doubt", &doubt(store, self.verdict));
         page
+    }
+
+    fn because(&self, store: &ReadOnlyStore) -> String {
+        self.evidence.in_words(&store.filter().anatomy())
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod advice;
 mod curve;
+mod inside;
 mod key;
 mod line_feed;
 mod outcome;
@@ -18,10 +19,11 @@ mod stores;
 
 pub use advice::{AdviceGiven, Adviser, EstimateGiven, Wish};
 pub use curve::Curve;
+pub use inside::{ArrivedKey, CellLook, Inside, KeyLook, MistakeRow};
 pub use key::{KeyChoice, Merging, PreviewRow};
 pub use outcome::Outcome;
 pub use profile::Profile;
-pub use registry::{FilterEntry, ParameterEntry, filters};
+pub use registry::{FilterEntry, ParameterEntry, filters, misfit};
 pub use sample::generate;
 pub use sampling::LogPart;
 pub use shape::{KeyOffer, LogShape, shape_of};

@@ -1,8 +1,11 @@
 //! The registry, as the page's form is made from it.
 
 use dedupstore::filter::{Descriptor, Kind, Parameter};
-use dedupstore::{FilterSpec, registry as engine_registry};
+use dedupstore::{AnyFilter, FilterSpec, registry as engine_registry};
 use wasm_bindgen::prelude::*;
+
+/// Values of a parameter that are tried side by side: as many as the page has colours.
+const TRIED_VALUES: usize = 6;
 
 /// A filter of the registry.
 #[wasm_bindgen]
@@ -46,6 +49,34 @@ impl FilterEntry {
     #[wasm_bindgen(getter)]
     pub fn errs(&self) -> String {
         self.descriptor.errs.in_words().to_owned()
+    }
+
+    /// The cells of a drawing before a new key comes, row by row.
+    #[wasm_bindgen(getter, js_name = drawnBefore)]
+    pub fn drawn_before(&self) -> Vec<String> {
+        self.descriptor
+            .drawing
+            .before
+            .iter()
+            .map(|&row| row.to_owned())
+            .collect()
+    }
+
+    /// The same cells after it came.
+    #[wasm_bindgen(getter, js_name = drawnAfter)]
+    pub fn drawn_after(&self) -> Vec<String> {
+        self.descriptor
+            .drawing
+            .after
+            .iter()
+            .map(|&row| row.to_owned())
+            .collect()
+    }
+
+    /// What happened in between.
+    #[wasm_bindgen(getter)]
+    pub fn caption(&self) -> String {
+        self.descriptor.drawing.caption.to_owned()
     }
 
     /// The text form with every parameter at its default.
@@ -117,6 +148,13 @@ impl ParameterEntry {
         self.parameter.kind.default_value().to_string()
     }
 
+    /// A few values worth trying side by side, as text.
+    #[wasm_bindgen(getter)]
+    pub fn tried(&self) -> Vec<String> {
+        let values = self.parameter.kind.spread(TRIED_VALUES);
+        values.iter().map(ToString::to_string).collect()
+    }
+
     /// The least, the most and the step of a number.
     fn range(&self) -> Option<(f64, f64, f64)> {
         match self.parameter.kind {
@@ -133,6 +171,18 @@ impl ParameterEntry {
             Kind::Choice { .. } => None,
         }
     }
+}
+
+/// Why a filter does not work in a memory, in words; nothing if it does.
+#[wasm_bindgen]
+pub fn misfit(filter: &str, memory_bits: f64) -> Option<String> {
+    let built = filter
+        .parse::<FilterSpec>()
+        .map_err(|error| error.to_string())
+        .and_then(|spec| {
+            AnyFilter::build(&spec, memory_bits as u64).map_err(|error| error.to_string())
+        });
+    built.err()
 }
 
 /// Every filter there is.

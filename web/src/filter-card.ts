@@ -1,6 +1,7 @@
 // One filter of the comparison: what the registry says of it, and its parameters.
 
-import { make, specText, uniqueId } from './element.js';
+import { make, specText, uniqueId, withCode } from './element.js';
+import { filterDrawing } from './filter-drawing.js';
 import { swatch } from './palette.js';
 import type { FilterDescription, ParameterDescription } from './protocol.js';
 
@@ -18,10 +19,7 @@ export class FilterCard {
     this.removeButton = make('button', { type: 'button', class: 'quiet' }, 'Remove');
     this.removeButton.addEventListener('click', () => remove(this));
     this.#details = make('details', {}, make('summary', {}, this.#spec));
-    this.#details.append(
-      make('div', { class: 'parameters' }, ...this.#makeFields()),
-      facts(description),
-    );
+    this.#details.append(make('div', { class: 'parameters' }, ...this.#makeFields()));
     this.element = make(
       'li',
       { class: 'filter-card' },
@@ -34,6 +32,7 @@ export class FilterCard {
       ),
       make('p', { class: 'hint' }, sentence(description.errs)),
       this.#details,
+      explanation(description),
     );
     this.#details.addEventListener('input', () => this.#showSpec());
     this.#showSpec();
@@ -116,14 +115,26 @@ function explain({ meaning, allowed }: ParameterDescription): string {
   return sentence(meaning + range);
 }
 
-function facts(description: FilterDescription): HTMLDListElement {
+/** A drawing and three sentences, for those who ask. */
+function explanation(description: FilterDescription): HTMLDetailsElement {
   const texts: [string, string][] = [
-    ['How it works', description.summary],
+    ['In short', description.summary],
     ['What it promises', description.promise],
     ['When to choose it', description.chooseWhen],
   ];
-  const parts = texts.flatMap(([term, text]) => [make('dt', {}, term), make('dd', {}, text)]);
-  return make('dl', { class: 'facts' }, ...parts);
+  const parts = texts.flatMap(([term, text]) => [
+    make('dt', {}, term),
+    make('dd', {}, ...withCode(text)),
+  ]);
+  const summary = make('summary', {}, 'How it works');
+  summary.setAttribute('aria-label', `How it works: ${description.title}`);
+  return make(
+    'details',
+    { class: 'explanation' },
+    summary,
+    filterDrawing(description),
+    make('dl', { class: 'facts' }, ...parts),
+  );
 }
 
 /** The registry's phrases begin small and end without a stop. */

@@ -6,6 +6,7 @@ import { find, withCode } from './element.js';
 import { Clerk, Run } from './engine.js';
 import { FilterList } from './filter-list.js';
 import { InvalidInput } from './invalid-input.js';
+import { LookInside } from './inside/view.js';
 import { KeyInput } from './key-input.js';
 import { readLink, writeLink } from './link.js';
 import { LogInput } from './log-input.js';
@@ -49,7 +50,8 @@ const advice = new AdviceView({
 const seed = new SeedInput();
 const pace = new PaceInput();
 const view = new RunView();
-const map = new MapView(complain);
+const map = new MapView(clerk, complain);
+const inside = new LookInside();
 const takeAway = new TakeAway(linkNow);
 const storeDownload = new StoreDownload();
 let run: Run | undefined;
@@ -61,6 +63,7 @@ clerk
   .ask({ kind: 'registry' })
   .then((answer) => {
     filters.fill(answer.filters);
+    map.know(answer.filters);
     restore();
   })
   .catch((error: Error) => complain(error.message));
@@ -93,6 +96,7 @@ async function start(): Promise<void> {
   complain('');
   latest = undefined;
   map.clear();
+  inside.clear();
   pace.begin();
   view.begin(order.name, order.entries.length);
   try {
@@ -134,6 +138,7 @@ function race(order: RunOrder): void {
     failed,
   });
   pace.follow(run);
+  inside.offer(order);
 }
 
 function failed(reason: string): void {

@@ -4,8 +4,8 @@
 import { formatShareTick } from './number-format.js';
 import { COLOUR_COUNT } from './palette.js';
 import type { OutcomeRow } from './protocol.js';
+import { svgElement, svgText } from './svg.js';
 
-const SVG = 'http://www.w3.org/2000/svg';
 const SIZE = 460;
 const LEFT = 56;
 const BOTTOM = 44;
@@ -37,21 +37,21 @@ export function front(rows: OutcomeRow[]): OutcomeRow[] {
 }
 
 export function drawMap(points: MapPoint[], fronts: OutcomeRow[][], listener: MapListener): SVGElement {
-  const picture = element('svg', { viewBox: `0 0 ${SIZE} ${SIZE}`, class: 'map-drawing' });
+  const picture = svgElement('svg', { viewBox: `0 0 ${SIZE} ${SIZE}`, class: 'map-drawing' });
   const top = Math.max(...points.flatMap(({ row }) => [row.fpr ?? 0, row.fnr ?? 0]), 0.01);
   // Roots, so that small rates are told apart.
   const along = (rate: number) => (Math.sqrt(rate) / Math.sqrt(top)) * (SIZE - LEFT - 20);
   const x = ({ fpr }: OutcomeRow) => LEFT + along(fpr ?? 0);
   const y = ({ fnr }: OutcomeRow) => SIZE - BOTTOM - along(fnr ?? 0);
   const line = (rows: OutcomeRow[], className: string) =>
-    element('path', {
+    svgElement('path', {
       class: className,
       d: rows.map((row, index) => `${index === 0 ? 'M' : 'L'}${x(row)} ${y(row)}`).join(''),
     });
   for (const tick of TICKS.filter((tick) => tick <= top)) {
     const [across, up] = [LEFT + along(tick), SIZE - BOTTOM - along(tick)];
     picture.append(
-      element('path', { class: 'map-rule', d: `M${across} ${SIZE - BOTTOM}V12M${LEFT} ${up}H${SIZE - 12}` }),
+      svgElement('path', { class: 'map-rule', d: `M${across} ${SIZE - BOTTOM}V12M${LEFT} ${up}H${SIZE - 12}` }),
       text(across, SIZE - BOTTOM + 16, 'middle', formatShareTick(tick)),
       text(LEFT - 6, up + 4, 'end', formatShareTick(tick)),
     );
@@ -66,7 +66,7 @@ export function drawMap(points: MapPoint[], fronts: OutcomeRow[][], listener: Ma
     picture.append(line(rows, `map-path series-${place % COLOUR_COUNT}`));
   }
   for (const point of points) {
-    const dot = element('circle', {
+    const dot = svgElement('circle', {
       class: `map-point fill-${point.place % COLOUR_COUNT}`,
       cx: String(x(point.row)),
       cy: String(y(point.row)),
@@ -80,14 +80,6 @@ export function drawMap(points: MapPoint[], fronts: OutcomeRow[][], listener: Ma
   return picture;
 }
 
-function element(tag: string, attributes: Record<string, string>): SVGElement {
-  const made = document.createElementNS(SVG, tag);
-  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-  return made;
-}
-
 function text(x: number, y: number, anchor: string, content: string): SVGElement {
-  const made = element('text', { x: String(x), y: String(y), 'text-anchor': anchor, class: 'map-text' });
-  made.textContent = content;
-  return made;
+  return svgText(x, y, content, { 'text-anchor': anchor, class: 'map-text' });
 }

@@ -1,15 +1,17 @@
-// The map: the filters of the form in memories below and above the one that is set.
+// The map: filters, or values of a parameter, in memories below and above the one that is
+// set.
 
 import { find, make, specText } from './element.js';
+import type { Clerk } from './engine.js';
 import { drawMap, front, type MapPoint } from './map-chart.js';
+import { FACTORS, type MapPlan, type MapSetting, plansOf, settingsOf } from './map-plan.js';
 import { formatBytes, formatShare } from './number-format.js';
 import { swatch } from './palette.js';
-import type { Entry, OutcomeRow, RunOrder } from './protocol.js';
+import type { FilterDescription, OutcomeRow, RunOrder } from './protocol.js';
 import { Sweep } from './sweep.js';
 
-/** From an eighth of the memory to eight times as much. */
-const FACTORS = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8];
 const LEAST_RADIUS = 3;
+const POINT_HINT = 'Point at a setting to read it, click to pin it.';
 
 export class MapView {
   readonly #section = find('map', HTMLElement);
@@ -20,19 +22,36 @@ export class MapView {
   readonly #pinned = find('map-pinned', HTMLElement);
   readonly #twin = find('map-twin', HTMLElement);
   readonly #table = find('map-table', HTMLTableElement);
+  readonly #what = find('map-what', HTMLSelectElement);
+  readonly #key = find('map-key', HTMLElement);
+  readonly #clerk: Clerk;
   readonly #complain: (message: string) => void;
+  #registry: FilterDescription[] = [];
+  #plans: MapPlan[] = [];
   #order: RunOrder | undefined;
   #sweep: Sweep | undefined;
+  /** Counts what was begun, so that what was stopped before it began does not begin. */
+  #begun = 0;
 
-  constructor(complain: (message: string) => void) {
+  constructor(clerk: Clerk, complain: (message: string) => void) {
+    this.#clerk = clerk;
     this.#complain = complain;
     this.#button.addEventListener('click', () => this.#startOrStop());
+  }
+
+  know(registry: FilterDescription[]): void {
+    this.#registry = registry;
   }
 
   /** A run has ended: the same can be swept. */
   offer(order: RunOrder): void {
     this.clear();
     this.#order = order;
+    this.#plans = plansOf(order, this.#registry);
+    const options = this.#plans.map(({ label }, place) =>
+      make('option', { value: String(place) }, label),
+    );
+    this.#what.replaceChildren(...options);
     this.#section.hidden = false;
   }
 
@@ -41,65 +60,95 @@ export class MapView {
     this.#section.hidden = true;
     this.#twin.hidden = true;
     this.#chart.replaceChildren();
+    this.#key.replaceChildren();
     this.#pinned.replaceChildren();
     this.#said.textContent = '';
   }
 
   #startOrStop(): void {
-    if (this.#sweep !== undefined) {
+    if (this.#button.textContent === 'Stop') {
       this.#stop();
       return;
     }
     const order = this.#order;
-    if (order === undefined) {
+    const plan = this.#plans[Number(this.#what.value)];
+    if (order === undefined || plan === undefined) {
       return;
     }
-    const entries = FACTORS.flatMap((factor) =>
-      order.entries.map(
-        ({ filter, memoryBits }): Entry => ({ filter, memoryBits: Math.ceil(memoryBits * factor) }),
-      ),
-    );
     this.#button.textContent = 'Stop';
     this.#bar.hidden = false;
     this.#bar.value = 0;
+    const mine = this.#begun;
+    this.#fitting(settingsOf(plan, order.entries[0]?.memoryBits ?? 0)).then(
+      ({ settings, reasons }) => {
+        if (mine === this.#begun) {
+          this.#begin(order, plan, settings, reasons);
+        }
+      },
+      (error: Error) => this.#fail(error.message),
+    );
+  }
+
+  /** The settings that work, and why the others do not. */
+  async #fitting(all: MapSetting[]): Promise<{ settings: MapSetting[]; reasons: string[] }> {
+    const entries = all.map(({ filter, memoryBits }) => ({ filter, memoryBits }));
+    const { misfits } = await this.#clerk.ask({ kind: 'misfits', entries });
+    return {
+      settings: all.filter((_, index) => misfits[index] === null),
+      reasons: misfits.filter((reason) => reason !== null),
+    };
+  }
+
+  #begin(order: RunOrder, plan: MapPlan, settings: MapSetting[], reasons: string[]): void {
+    if (settings.length === 0) {
+      this.#fail(reasons[0] ?? 'There is nothing to sweep.');
+      return;
+    }
+    const entries = settings.map(({ filter, memoryBits }) => ({ filter, memoryBits }));
     this.#sweep = new Sweep(order, entries, {
       progress: (share) => {
         this.#bar.value = share;
       },
       finished: (outcomes) => {
         this.#stop();
-        this.#show(outcomes, order.entries.length);
+        this.#show(outcomes, plan, settings, reasons);
       },
-      failed: (message) => {
-        this.#stop();
-        this.#complain(message);
-      },
+      failed: (message) => this.#fail(message),
     });
   }
 
+  #fail(message: string): void {
+    this.#stop();
+    this.#complain(message);
+  }
+
   #stop(): void {
+    this.#begun += 1;
     this.#sweep?.cancel();
     this.#sweep = undefined;
     this.#button.textContent = 'Draw the map';
     this.#bar.hidden = true;
   }
 
-  #show(outcomes: OutcomeRow[], filterCount: number): void {
+  #show(outcomes: OutcomeRow[], plan: MapPlan, settings: MapSetting[], reasons: string[]): void {
     const points = outcomes.map((row, index): MapPoint => {
-      const step = Math.floor(index / filterCount);
-      return { row, place: index % filterCount, radius: LEAST_RADIUS + step * 0.75 };
+      const { place = 0, step = 0 } = settings[index] ?? {};
+      return { row, place, radius: LEAST_RADIUS + step * 0.75 };
     });
     const fronts = FACTORS.map((_, step) =>
-      front(outcomes.slice(step * filterCount, (step + 1) * filterCount)),
+      front(outcomes.filter((_, index) => settings[index]?.step === step)),
     );
     const best = new Set(fronts.flat());
     this.#pinned.replaceChildren();
-    this.#said.textContent = 'Point at a setting to read it, click to pin it.';
+    const hint = reasons.length === 0 ? POINT_HINT : `${POINT_HINT} ${leftOut(reasons)}`;
+    this.#said.textContent = hint;
+    this.#key.replaceChildren(
+      ...plan.filters.map((filter, place) => make('li', {}, swatch(place), specText(filter))),
+    );
     this.#chart.replaceChildren(
       drawMap(points, fronts, {
         pointed: (point) => {
-          this.#said.textContent =
-            point === null ? 'Point at a setting to read it, click to pin it.' : inWords(point.row);
+          this.#said.textContent = point === null ? hint : inWords(point.row);
         },
         picked: (point) => this.#pin(point),
       }),
@@ -140,4 +189,9 @@ export class MapView {
 function inWords({ filter, memoryBits, fpr, fnr }: OutcomeRow): string {
   const memory = formatBytes(memoryBits / 8);
   return `${filter} in ${memory}: drops ${formatShare(fpr)} of new keys, misses ${formatShare(fnr)} of repeats`;
+}
+
+function leftOut(reasons: string[]): string {
+  const settings = reasons.length === 1 ? 'One setting is' : `${reasons.length} settings are`;
+  return `${settings} left out: ${reasons[0]}.`;
 }

@@ -1,11 +1,18 @@
 // What the page and its workers say to each other. Everything here is plain data:
 // it crosses between threads by being copied.
 
+import type { CellLook, InsideOrder, InsideState } from './inside/data.js';
+
 export type ToWorker =
   /** Always the first: which engine to load. */
   | { kind: 'begin'; engine: EngineKind }
   | { kind: 'advise'; order: AdviceOrder }
   | { kind: 'run'; order: RunOrder }
+  | { kind: 'inside'; order: InsideOrder }
+  /** A key to look at, in a filter that is looked into. */
+  | { kind: 'pick'; id: string | null }
+  /** A cell to look at. */
+  | { kind: 'point'; index: number }
   | { kind: 'pace'; pace: Pace }
   | { kind: 'step'; lines: number }
   | { kind: 'ask'; id: number; question: Question };
@@ -14,6 +21,8 @@ export type FromWorker =
   | { kind: 'progress'; snapshot: Snapshot; isPaused: boolean }
   | { kind: 'finished'; snapshot: Snapshot }
   | { kind: 'failed'; message: string }
+  | { kind: 'inside'; state: InsideState }
+  | { kind: 'cell'; cell: CellLook | null }
   /** How much of the log an adviser has read; once it is all, it ponders. */
   | { kind: 'advising'; share: number }
   | { kind: 'advised'; advice: AdviceData }
@@ -36,11 +45,14 @@ export type Pace =
 export type Question =
   | { kind: 'registry' }
   | { kind: 'sample'; sample: SampleSpec }
+  | { kind: 'misfits'; entries: Entry[] }
   | { kind: 'examine'; log: Blob; name: string; key: KeySpec | null };
 
 export type Answer =
   | { kind: 'registry'; filters: FilterDescription[] }
   | { kind: 'sample'; log: Blob }
+  /** Why each entry cannot run; null for those that can. */
+  | { kind: 'misfits'; misfits: (string | null)[] }
   | { kind: 'examine'; examination: Examination };
 
 /** A run: filters side by side over one log. */
@@ -247,6 +259,8 @@ export interface FilterDescription {
   promise: string;
   chooseWhen: string;
   errs: string;
+  /** A few cells before and after a new key comes, a character each, and what happened. */
+  drawing: { before: string[]; after: string[]; caption: string };
   parameters: ParameterDescription[];
 }
 
@@ -254,6 +268,8 @@ export interface ParameterDescription {
   name: string;
   meaning: string;
   defaultValue: string;
+  /** Values worth trying side by side. */
+  tried: string[];
   allowed:
     | { kind: 'number'; min: number; max: number; step: number }
     | { kind: 'choice'; options: string[] };

@@ -42,7 +42,7 @@ test('curves, counts and progress show while a log is read', async () => {
     await startAndWaitForTheMiddle(playground);
     assert.match(await page.locator('#progress-text').innerText(), /^[\d.]+\sMiB of 57.2\sMiB, \d+\s%$/);
     const [early] = await playground.outcomes();
-    assert.equal(await page.locator('canvas').count(), 4);
+    assert.equal(await page.locator('.chart canvas').count(), 4);
     await page.waitForFunction((early) => {
       const cell = document.querySelector('#outcomes [data-column="count"]');
       return Number(cell?.getAttribute('data-value')) > early;

@@ -1,6 +1,8 @@
 // What the command line says of the same log.
 
 import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -97,6 +99,27 @@ export function simulate(log, filters, { memoryBits, seed, key = [] }) {
       const compared = COMPARED.map((key) => [key, printed[key]]);
       return { filter: printed.filter, ...Object.fromEntries(compared) };
     });
+}
+
+/**
+ * What `explain` says of a key after these.
+ *
+ * @param {string[]} keys
+ * @param {string} key
+ * @param {{ filter: string, memoryBits: number, seed: number }} setting
+ * @returns {{ verdict: string, because: string, places: { index: number, value: number }[] }}
+ */
+export function explainKey(keys, key, { filter, memoryBits, seed }) {
+  const place = mkdtempSync(join(tmpdir(), 'dedupstore-page-'));
+  try {
+    const store = join(place, 'keys.dds');
+    const settings = ['--memory', `${memoryBits / 8}`, '--seed', `${seed}`, '--filter', filter];
+    run(['create', store, ...settings]);
+    run(['filter', store], Buffer.from(keys.map((key) => `${key}\n`).join('')));
+    return JSON.parse(run(['explain', store, key, '--json']).toString());
+  } finally {
+    rmSync(place, { recursive: true });
+  }
 }
 
 /**

@@ -39,11 +39,13 @@ export async function assertNotWiderThanWindow(page) {
  *
  * @param {Page} page
  * @param {string} name
+ * @param {string} [part] a selector; all of the page without it
  */
-export async function takePicture(page, name) {
+export async function takePicture(page, name, part = 'body') {
   const window = page.viewportSize() ?? { width: 1280, height: 900 };
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
   await page.setViewportSize({ width: window.width, height });
-  await page.screenshot({ path: `${pictures}/${name}.png` });
+  const path = `${pictures}/${name}.png`;
+  await (part === 'body' ? page.screenshot({ path }) : page.locator(part).screenshot({ path }));
   await page.setViewportSize(window);
 }

@@ -35,3 +35,46 @@ test('memories and filters are swept, pointed at and pinned', async () => {
     assert.equal(await pinned.count(), 1);
   });
 });
+
+test('a parameter is swept instead, and settings that cannot work are left out', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await playground.loadSample();
+    await playground.setMemory(1, 'KiB');
+    await page.getByRole('button', { name: 'Add every filter there is' }).click();
+    await playground.run();
+    /** @param {string} label */
+    const draw = async (label) => {
+      await page.getByLabel('What the map compares').selectOption({ label });
+      await page.getByRole('button', { name: 'Draw the map' }).click();
+      await page.getByRole('button', { name: 'Stop' }).waitFor();
+      await page.getByRole('button', { name: 'Draw the map' }).waitFor();
+      return page.locator('#map-table tbody tr').evaluateAll((rows) =>
+        rows.map((row) => ({
+          filter: row.getAttribute('data-filter') ?? '',
+          memoryBits: Number(row.getAttribute('data-memory-bits')),
+          fpr: row.querySelectorAll('td')[1]?.textContent,
+          fnr: row.querySelectorAll('td')[2]?.textContent,
+        })),
+      );
+    };
+    const swept = await draw('k of stable:k=2,p=4,max=1');
+    const values = [...new Set(swept.map(({ filter }) => filter))];
+    assert.equal(swept.length, 7 * values.length);
+    assert.ok(values.includes('stable:k=2,p=4,max=1') && values.length >= 5, values.join(' '));
+    assert.deepEqual(await page.locator('#map-key code').allTextContents(), values);
+    const one = swept.at(-1);
+    const [printed] = simulate(generated('Crawl'), [one?.filter ?? ''], {
+      memoryBits: one?.memoryBits ?? 0,
+      seed: 1,
+    });
+    assert.equal(one?.memoryBits, 8 << 13);
+    assert.equal(one?.fnr, `${((printed?.fnr ?? 0) * 100).toPrecision(3)}\u00a0%`);
+
+    const fewer = await draw('r of sqf:r=2,rr=1,k=4,fingerprint=hashed');
+    assert.ok(fewer.length > 0);
+    const misfit = await draw('rr of sqf:r=2,rr=1,k=4,fingerprint=hashed');
+    assert.ok(misfit.every(({ filter }) => /rr=[01],/.test(filter)));
+    assert.match(await page.locator('#map-said').innerText(), /left out: .*rr must be smaller/);
+  });
+});

@@ -78,7 +78,7 @@ test('a parameter out of range, a seed that is none, and no filter', async () =>
     const { page } = playground;
     await playground.loadSample();
     const card = page.locator('.filter-card').first();
-    await card.locator('summary').click();
+    await card.locator('summary').first().click();
     const k = card.getByLabel('k', { exact: true });
     await k.fill('99');
     await assertRefused(playground, /k must be a whole number from 1 to 32; found 99/);

@@ -20,8 +20,12 @@
 //! holds in every line instead of on average, and an observation touches one line.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::lines::{LINE_BYTES, Lines, ones};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+    Wanted,
+};
 use crate::bytes::{bit, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::region::Region;
@@ -100,6 +104,11 @@ fn bytes_of(half: usize) -> std::ops::Range<usize> {
     half * HALF_BYTES..(half + 1) * HALF_BYTES
 }
 
+/// Where in the region a cell lies: the last bit of each half is left out.
+fn region_bit(index: u64) -> u64 {
+    index / HALF_BITS * 8 * HALF_BYTES as u64 + index % HALF_BITS
+}
+
 /// The key's positions in a half, cut from its probes 16 bits at a time.
 #[inline(always)]
 fn positions(k: u32, mut probes: Probes) -> impl Iterator<Item = u64> {
@@ -144,6 +153,12 @@ impl Filter for Aging {
             authors: "M. Yoon",
             title: "Aging Bloom Filter with Two Active Buffers for Dynamic Sets",
             year: 2010,
+        },
+        drawing: Drawing {
+            before: &["##.#.#.#|#..#.#.."],
+            after: &["##.#.#.#|..#....#"],
+            caption: "A line has two halves. When the active one is full, the other is cleared \
+                      and becomes the active one; there the key is set.",
         },
         parameters: &[
             Parameter {
@@ -230,6 +245,36 @@ impl Filter for Aging {
         match in_active | in_warm {
             true => Verdict::Seen,
             false => Verdict::New,
+        }
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            row: "half of a line",
+            ..Anatomy::of_bits(HALF_BITS, "cleared with their half of the line")
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(bit(region, region_bit(index)))
+    }
+
+    /// Which half is active does not matter for what is held.
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (at, probes) = self.lines.place(fingerprint);
+        let line = (at / LINE_BYTES) as u64;
+        let in_half = |half: u64| {
+            let bits = positions(self.k, probes.clone());
+            let indices = bits.map(|bit| (2 * line + half) * HALF_BITS + bit);
+            let places =
+                indices.map(|index| Place::read("bit", index, region_bit(index), 1, region));
+            places.collect()
+        };
+        Evidence {
+            row: line,
+            wanted: Wanted::InUse,
+            links: Vec::new(),
+            ways: vec![in_half(0), in_half(1)],
         }
     }
 

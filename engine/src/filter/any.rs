@@ -4,9 +4,9 @@
 //! concrete region, so choosing a filter at run time costs nothing an observation.
 
 use super::{
-    Aging, Blocked, Bloom, Bsbf, Bsbfsd, Buffer, BuildError, CannotForget, Counting, Descriptor,
-    Dsqf, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Place,
-    Recent, Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
+    Aging, Anatomy, Blocked, Bloom, Bsbf, Bsbfsd, Buffer, BuildError, CannotForget, Counting,
+    Descriptor, Dsqf, Evidence, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
+    Observation, Recent, Recorded, Registers, Rlbsbf, Rsbf, Slot, Sqf, Stable, Verdict, Word,
 };
 use crate::fingerprint::Fingerprint;
 use crate::prefetch;
@@ -202,9 +202,21 @@ impl AnyFilter {
         Ok(dispatch!(self, f => f.forget(region, registers, fingerprint)))
     }
 
-    /// The cells that decide about a key; see [`Filter::places`].
-    pub fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        dispatch!(self, f => f.places(fingerprint))
+    /// What its cells are, for people to look at.
+    pub fn anatomy(&self) -> Anatomy {
+        dispatch!(self, f => f.anatomy())
+    }
+
+    /// What each cell holds; see [`Filter::cell`].
+    pub fn cell_values(&self, region: &[u8]) -> Vec<u64> {
+        (0..self.cells())
+            .map(|index| dispatch!(self, f => f.cell(region, index)))
+            .collect()
+    }
+
+    /// The cells that decide about a key; see [`Filter::evidence`].
+    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        dispatch!(self, f => f.evidence(region, fingerprint))
     }
 
     /// Makes the state that of a filter which has met what either of two has; see

@@ -18,9 +18,12 @@
 //! at every insertion; the cap, which leaves a filter that is not full alone, is ours.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::lines::{LINE_BITS, LINE_BYTES, Lines, all_set, choices, numbers_for, ones};
-use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
-use crate::bytes::{clear_bit, count_ones, set_bit};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
+use crate::bytes::{bit, clear_bit, count_ones, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::region::Region;
 use crate::rng::Generator;
@@ -96,6 +99,12 @@ impl Filter for Blocked {
             authors: "F. Putze, P. Sanders, J. Singler",
             title: "Cache-, Hash- and Space-Efficient Bloom Filters",
             year: 2007,
+        },
+        drawing: Drawing {
+            before: &["#.#..#..", "##.#.##.", ".#......"],
+            after: &["#.#..#..", ".###..##", ".#......"],
+            caption: "All bits of a key lie in one line. A line that is past its cap first clears \
+                      as many random bits as the key needs.",
         },
         parameters: &[
             Parameter {
@@ -203,16 +212,22 @@ impl Filter for Blocked {
         }
     }
 
-    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            row: "line",
+            ..Anatomy::of_bits(LINE_BITS, "cleared for newer keys")
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(bit(region, index))
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let (at, mut probes) = self.lines.place(fingerprint);
         let bits = choices(self.k, || probes.next_bits()).map(|bit| 8 * at as u64 + bit);
-        bits.map(|bit| Place {
-            index: bit,
-            offset_bits: bit,
-            width_bits: 1,
-            meaning: "bit",
-        })
-        .collect()
+        let mut places = bits.map(|bit| Place::read("bit", bit, bit, 1, region));
+        Evidence::all_in_use((at / LINE_BYTES) as u64, &mut places)
     }
 
     #[inline(always)]

@@ -17,8 +17,9 @@
 //! filters of Bera et al. do; its error is a little higher and its parts can be split.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::set_bit;
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -46,6 +47,12 @@ impl Filter for Bloom {
             authors: "B. H. Bloom",
             title: "Space/time trade-offs in hash coding with allowable errors",
             year: 1970,
+        },
+        drawing: Drawing {
+            before: &["#..#....#...#..."],
+            after: &["#.##...##...#..."],
+            caption: "A new key sets its 3 bits; one of them was set already. Nothing is ever \
+                      cleared.",
         },
         parameters: &[
             Parameter {
@@ -132,8 +139,16 @@ impl Filter for Bloom {
         self.parts.probe(region, fingerprint)
     }
 
-    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        self.parts.places(fingerprint)
+    fn anatomy(&self) -> Anatomy {
+        self.parts.anatomy("")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.parts.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.parts.evidence(region, fingerprint)
     }
 
     /// A bit is set if either set it; the keys of both may count twice as New.

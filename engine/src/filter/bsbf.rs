@@ -19,6 +19,7 @@
 
 use super::Registers;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::in_parts::{Clearing, InParts};
 use super::parts::Parts;
 use crate::fingerprint::reduce;
@@ -48,6 +49,11 @@ impl Clearing for OneInEachPart {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["...##.|.##..."],
+            caption: "A new key clears a random bit in each part, then sets its own.",
         },
         parameters: &[Parameter {
             name: "k",

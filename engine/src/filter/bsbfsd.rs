@@ -20,6 +20,7 @@
 
 use super::Registers;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::in_parts::{Clearing, InParts};
 use super::parts::Parts;
 use crate::fingerprint::reduce;
@@ -49,6 +50,11 @@ impl Clearing for OneInAll {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["#..##.|.##..."],
+            caption: "A new key clears one random bit in all, then sets its own in each part.",
         },
         parameters: &[Parameter {
             name: "k",

@@ -20,7 +20,8 @@
 
 use super::buffer_table::BufferTable;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::drawing::Drawing;
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
@@ -49,6 +50,12 @@ impl Filter for Buffer {
             title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
                     Filters",
             year: 2006,
+        },
+        drawing: Drawing {
+            before: &["abcdef"],
+            after: &["abcxef"],
+            caption: "Whole fingerprints, a slot each. When all slots are taken, the key not met \
+                      for the longest time gives up its own.",
         },
         parameters: &[Parameter {
             name: "policy",
@@ -109,6 +116,18 @@ impl Filter for Buffer {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.table.contains(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        self.table.anatomy()
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.table.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.table.evidence(region, fingerprint)
     }
 
     #[inline(always)]

@@ -13,7 +13,7 @@
 //! The filter's own registers: those of the [order](super::recency), or the clock's hand.
 
 use super::recency::Recency;
-use super::{BuildError, FilterSpec, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, FilterSpec, Place, Registers, Verdict};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -141,6 +141,45 @@ impl BufferTable {
         };
         self.enter(region, registers, slot, fingerprint);
         Verdict::New
+    }
+
+    /// The slots, to be looked at.
+    pub fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "slot",
+            content: "fingerprint",
+            row: "buffer",
+            row_cells: self.capacity(),
+            most: u64::MAX,
+            loss: "given up for newer keys",
+        }
+    }
+
+    /// A slot, to be looked at.
+    pub fn cell(&self, region: &[u8], index: u64) -> u64 {
+        read_u64(region, self.at(index as u32))
+    }
+
+    /// The chain of a key's bucket, to be looked at.
+    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let bucket = self.bucket_of(fingerprint);
+        let mut evidence = Evidence::any_equal(bucket, fingerprint.0, &mut std::iter::empty());
+        let mut offset_bits = 8 * self.head_at(bucket) as u64;
+        let mut link = Place::read("head", bucket, offset_bits, 32, region);
+        // No chain is longer than the table, unless the region is damaged.
+        for _ in 0..=self.capacity {
+            let next = self.slot_of(link.value as u32);
+            evidence.links.push(link);
+            let Some(slot) = next else {
+                break;
+            };
+            offset_bits = 8 * self.at(slot) as u64;
+            let cell = Place::read("slot", u64::from(slot), offset_bits, 64, region);
+            evidence.ways.push(vec![cell]);
+            offset_bits += 8 * CHAIN as u64;
+            link = Place::read("link", u64::from(slot), offset_bits, 32, region);
+        }
+        evidence
     }
 
     /// Only the head of the chain: where the slots lie is known once it has come.

@@ -20,7 +20,8 @@
 //! Sharing Protocol", 1998. Four bits a counter are its choice.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::drawing::Drawing;
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::Cells;
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -73,6 +74,11 @@ impl Filter for Counting {
             authors: "L. Fan, P. Cao, J. Almeida, A. Z. Broder",
             title: "Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol",
             year: 1998,
+        },
+        drawing: Drawing {
+            before: &["1.2..1..3.1."],
+            after: &["1.3..11.4.1."],
+            caption: "A new key raises its 3 counters by one. To forget it lowers them again.",
         },
         parameters: &[
             Parameter {
@@ -165,6 +171,18 @@ impl Filter for Counting {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.probe(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy::of_counters(self.cell_count, self.most, "")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(self.cells.get(region, index))
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        Evidence::of_counters(&self.cells, region, &mut self.positions(fingerprint))
     }
 
     fn forget<R: Region + ?Sized>(

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::drawing::Drawing;
 use super::spec::Value;
 
 /// An entry of the registry.
@@ -24,6 +25,8 @@ pub struct Descriptor {
     pub needs: Needs,
     /// Where it comes from.
     pub source: Citation,
+    /// How it keeps a key.
+    pub drawing: Drawing,
     /// Its parameters, in the order of the text form.
     pub parameters: &'static [Parameter],
 }

@@ -19,9 +19,12 @@
 //! Rows need not be a power of two. A row takes 12 bytes and a bucket 6.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::recency::{AFTER_ORDER, Recency};
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -146,6 +149,12 @@ impl Filter for Dsqf {
             title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
                     Approach for Data Streams",
             year: 2013,
+        },
+        drawing: Drawing {
+            before: &["ab..", "c...", "dea."],
+            after: &["a...", "cx..", "dea."],
+            caption: "Rows are chains of buckets out of one pool. When the pool is empty, the row \
+                      not asked for the longest gives one up.",
         },
         parameters: &[
             REMAINDER,
@@ -273,6 +282,46 @@ impl Filter for Dsqf {
             true => Verdict::Seen,
             false => Verdict::New,
         }
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "bucket",
+            content: "signature",
+            row: "row",
+            row_cells: self.cells(),
+            most: u64::from(self.signatures.count()),
+            loss: "given up for a newer key, as its row was asked for the least recently",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(read_u16(region, self.bucket_at(index as u32) + SIGNATURE))
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (row, signature) = self.locate(fingerprint);
+        let mut evidence = Evidence::any_equal(
+            u64::from(row),
+            u64::from(signature),
+            &mut std::iter::empty(),
+        );
+        let mut place = self.row_at(row);
+        let mut link = Place::read("row", u64::from(row), 8 * place as u64, 32, region);
+        // No chain is longer than the pool, unless the region is damaged.
+        for _ in 0..=self.buckets {
+            evidence.links.push(link);
+            let Some(bucket) = self.bucket_behind(region, place) else {
+                break;
+            };
+            place = self.bucket_at(bucket);
+            let (index, offset_bits) = (u64::from(bucket), 8 * place as u64);
+            let signature_bits = offset_bits + 8 * SIGNATURE as u64;
+            let cell = Place::read("bucket", index, signature_bits, 16, region);
+            evidence.ways.push(vec![cell]);
+            link = Place::read("link", index, offset_bits, 32, region);
+        }
+        evidence
     }
 
     /// Only the row: where its buckets lie is known once it has come.

@@ -15,7 +15,8 @@
 
 use super::buffer_table::BufferTable;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::drawing::Drawing;
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::region::Region;
 use crate::rng::Generator;
@@ -45,6 +46,12 @@ impl Filter for FpBuffer {
             title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
                     Filters",
             year: 2006,
+        },
+        drawing: Drawing {
+            before: &["abcdef"],
+            after: &["abxdef"],
+            caption: "As in a buffer. A key that it does not hold enters, and by lot it is called \
+                      Seen all the same.",
         },
         parameters: &[
             Parameter {
@@ -125,6 +132,18 @@ impl Filter for FpBuffer {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.table.contains(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        self.table.anatomy()
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.table.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.table.evidence(region, fingerprint)
     }
 
     #[inline(always)]

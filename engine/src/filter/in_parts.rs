@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 use super::descriptor::Descriptor;
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{clear_bit, set_bit};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -164,8 +164,16 @@ impl<C: Clearing> Filter for InParts<C> {
         self.parts.probe(region, fingerprint)
     }
 
-    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        self.parts.places(fingerprint)
+    fn anatomy(&self) -> Anatomy {
+        self.parts.anatomy("cleared for newer keys")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.parts.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.parts.evidence(region, fingerprint)
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@
 //! **Invariant:** no floating point, no clock and no global randomness in `observe`.
 
 mod aging;
+mod anatomy;
 mod any;
 mod blocked;
 mod bloom;
@@ -17,6 +18,7 @@ mod buffer;
 mod buffer_table;
 mod counting;
 mod descriptor;
+mod drawing;
 mod dsqf;
 mod fields;
 mod fpbuffer;
@@ -32,11 +34,13 @@ mod rsbf;
 mod signature;
 mod slot;
 mod spec;
+mod spread;
 mod sqf;
 mod stable;
 mod word;
 
 pub use aging::Aging;
+pub use anatomy::Anatomy;
 pub use any::{AnyFilter, registry};
 pub use blocked::Blocked;
 pub use bloom::Bloom;
@@ -45,9 +49,10 @@ pub use bsbfsd::Bsbfsd;
 pub use buffer::Buffer;
 pub use counting::Counting;
 pub use descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+pub use drawing::Drawing;
 pub use dsqf::Dsqf;
 pub use fpbuffer::FpBuffer;
-pub use place::Place;
+pub use place::{Evidence, Place, Wanted};
 pub use recent::Recent;
 pub use registers::{Registers, state_digest};
 pub use rlbsbf::Rlbsbf;
@@ -202,11 +207,15 @@ pub trait Filter: Sized {
         Verdict::New
     }
 
-    /// The cells that decide about a key, for people to look at; none if a filter's ways are
-    /// not to be shown so.
-    fn places(&self, _fingerprint: Fingerprint) -> Vec<Place> {
-        Vec::new()
-    }
+    /// What its cells are, for people to look at.
+    fn anatomy(&self) -> Anatomy;
+
+    /// What a cell holds; 0 if it is empty.
+    fn cell(&self, region: &[u8], index: u64) -> u64;
+
+    /// The cells that decide about a key, with what they hold now. What
+    /// [`contains`](Filter::contains) says follows from it.
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence;
 
     /// Makes the state that of a filter which has met what either of two has, where there is
     /// such a state; else says why not, and changes nothing. Both have this geometry and the

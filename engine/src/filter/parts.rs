@@ -1,6 +1,6 @@
 //! Where a key's k bits lie: each in a part of its own, or all in one shared span.
 
-use super::{Place, Verdict};
+use super::{Anatomy, Evidence, Place, Verdict};
 use crate::bytes::{bit, count_ones};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -66,16 +66,28 @@ impl Parts {
             .map(move |part| parts.start(part) + probes.next_below(parts.span_bits))
     }
 
+    /// The bits, to be looked at.
+    pub fn anatomy(&self, loss: &'static str) -> Anatomy {
+        let bits = Anatomy::of_bits(self.span_bits, loss);
+        match self.stride_bits {
+            0 => bits,
+            _ => Anatomy {
+                row: "part",
+                ..bits
+            },
+        }
+    }
+
+    /// A bit, to be looked at.
+    pub fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(bit(region, index))
+    }
+
     /// The bits of a key, to be looked at.
-    pub fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        self.positions(fingerprint)
-            .map(|position| Place {
-                index: position,
-                offset_bits: position,
-                width_bits: 1,
-                meaning: "bit",
-            })
-            .collect()
+    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let positions = self.positions(fingerprint);
+        let mut bits = positions.map(|at| Place::read("bit", at, at, 1, region));
+        Evidence::all_in_use(0, &mut bits)
     }
 
     /// Seen if every one of the key's bits is set. All are looked at: their lines are on

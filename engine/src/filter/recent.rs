@@ -20,9 +20,12 @@
 //! Rafiei, 2006, and one line of memory for a list.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::fields::{Carry, Share};
 use super::lines::{LINE_BITS, LINE_BYTES, Lines};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -132,6 +135,16 @@ impl Recent {
         Ranked { found: false, grew }
     }
 
+    /// A field of all there are, to be looked at.
+    fn field(&self, region: &[u8], index: u64) -> Place {
+        let (line, field) = (
+            index / u64::from(self.fields),
+            index % u64::from(self.fields),
+        );
+        let offset_bits = line * LINE_BITS + field * u64::from(self.width_bits);
+        Place::read("field", index, offset_bits, self.width_bits, region)
+    }
+
     /// The last field, seen in the last word. It lies there as a whole, as no field is
     /// wider than half a word, and what is left over behind it is less than a field.
     #[inline(always)]
@@ -159,6 +172,12 @@ impl Filter for Recent {
             authors: "D. D. Sleator, R. E. Tarjan",
             title: "Amortized efficiency of list update and paging rules",
             year: 1985,
+        },
+        drawing: Drawing {
+            before: &["abcde", "fghij"],
+            after: &["abcde", "xfghi"],
+            caption: "The fingerprints of a line stand in the order in which they came last. A \
+                      new one enters in front, and the last is pushed out.",
         },
         parameters: &[
             Parameter {
@@ -254,6 +273,30 @@ impl Filter for Recent {
             true => Verdict::Seen,
             false => Verdict::New,
         }
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "field",
+            content: "fingerprint",
+            row: "line",
+            row_cells: u64::from(self.fields),
+            most: self.values(),
+            loss: "pushed out of its line by newer keys",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.field(region, index).value
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (at, value) = self.claim(fingerprint);
+        let line = (at / LINE_BYTES) as u64;
+        let fields = u64::from(self.fields);
+        let indices = line * fields..(line + 1) * fields;
+        let mut places = indices.map(|index| self.field(region, index));
+        Evidence::any_equal(line, value, &mut places)
     }
 
     #[inline(always)]

@@ -20,6 +20,7 @@
 
 use super::Registers;
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::in_parts::{Clearing, InParts};
 use super::parts::Parts;
 use crate::fingerprint::reduce;
@@ -50,6 +51,12 @@ impl Clearing for ByLoad {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["##....|.#.##."],
+            caption: "A new key sets a bit in each part. The fuller a part is, the likelier it \
+                      first clears a random one: here the left part did.",
         },
         parameters: &[Parameter {
             name: "k",

@@ -22,8 +22,9 @@
 //! has one. "Find a bit which is set" is read as the first one from a random place on.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::parts::Parts;
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{bit, clear_bit, first_set_bit, set_bit};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -123,6 +124,12 @@ impl Filter for Rsbf {
             title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
                     De-Duplication in Streams",
             year: 2012,
+        },
+        drawing: Drawing {
+            before: &["#..#..|.#..#."],
+            after: &["#....#|##..#."],
+            caption: "A key that is added clears a random bit in each part, set or not, then sets \
+                      its own. Keys are added ever more rarely.",
         },
         parameters: &[
             Parameter {
@@ -231,6 +238,18 @@ impl Filter for Rsbf {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         self.parts.probe(region, fingerprint)
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        self.parts.anatomy("cleared for newer keys")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.parts.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        self.parts.evidence(region, fingerprint)
     }
 
     #[inline(always)]

@@ -21,7 +21,10 @@
 //! Data", 2019. There a bucket takes a whole number of bits; the digits are ours.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::drawing::Drawing;
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -124,6 +127,11 @@ impl Filter for Slot {
             title: "Quotient Hash Tables: Efficiently Detecting Duplicates in Streaming Data",
             year: 2019,
         },
+        drawing: Drawing {
+            before: &["c.f.a.b."],
+            after: &["c.x.a.b."],
+            caption: "A key has one slot. A new key overwrites what the slot held.",
+        },
         parameters: &[Parameter {
             name: "values",
             meaning: "fingerprints told apart in a slot; 7 take three bits, 15 four",
@@ -207,6 +215,43 @@ impl Filter for Slot {
             true => Verdict::Seen,
             false => Verdict::New,
         }
+    }
+
+    /// Slots do not belong together: each is a row of its own to its keys, and all are drawn
+    /// as one.
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "slot",
+            content: "fingerprint",
+            row: "slot",
+            row_cells: self.cells(),
+            most: self.values,
+            loss: "overwritten in its slot by a newer key",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        let (word, place) = (index / self.digits.a_word(), index % self.digits.a_word());
+        self.digits
+            .get(read_u64(region, word as usize * WORD_BYTES), place)
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let Claim { at, place, value } = self.claim(fingerprint);
+        let index = (at / WORD_BYTES) as u64 * self.digits.a_word() + place;
+        // A digit to an odd base is read from the whole word.
+        let (first_bit, width_bits) = match self.digits.width_bits {
+            Some(width) => (place * u64::from(width), width),
+            None => (0, u64::BITS),
+        };
+        let slot = Place {
+            index,
+            offset_bits: 8 * at as u64 + first_bit,
+            width_bits,
+            meaning: "slot",
+            value: self.cell(region, index),
+        };
+        Evidence::any_equal(index, value, &mut std::iter::once(slot))
     }
 
     #[inline(always)]

@@ -21,8 +21,11 @@
 //! `fingerprint=identity` reproduces the paper's tables and works on numbers only.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::Cells;
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -43,7 +46,7 @@ pub struct Sqf {
 const REMAINDERS_HELD: usize = 0;
 
 /// Where in a row a signature is, or would go.
-enum Place {
+enum Search {
     Held,
     Empty(u64),
     Full,
@@ -70,15 +73,15 @@ impl Sqf {
 
     /// Buckets fill in order and are never emptied: behind an empty one all are.
     #[inline(always)]
-    fn search(&self, region: &[u8], first: u64, signature: u32) -> Place {
+    fn search(&self, region: &[u8], first: u64, signature: u32) -> Search {
         for bucket in first..first + self.k {
             match self.cells.get(region, bucket) {
-                0 => return Place::Empty(bucket),
-                held if held == signature => return Place::Held,
+                0 => return Search::Empty(bucket),
+                held if held == signature => return Search::Held,
                 _ => {}
             }
         }
-        Place::Full
+        Search::Full
     }
 }
 
@@ -102,6 +105,12 @@ impl Filter for Sqf {
             title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
                     Approach for Data Streams",
             year: 2013,
+        },
+        drawing: Drawing {
+            before: &["ab..", "cfda", "d..."],
+            after: &["ab..", "cxda", "d..."],
+            caption: "A key has a row. A new key takes an empty bucket there or, if the row is \
+                      full, a random one of the others'.",
         },
         parameters: &[
             REMAINDER,
@@ -195,12 +204,12 @@ impl Filter for Sqf {
         let (first, signature) = self.locate(observation.fingerprint);
         let mut held = registers.own()[REMAINDERS_HELD];
         let bucket = match self.search(region.bytes(), first, signature) {
-            Place::Held => return Verdict::Seen,
-            Place::Empty(bucket) => {
+            Search::Held => return Verdict::Seen,
+            Search::Empty(bucket) => {
                 *registers.occupied_mut() += 1;
                 bucket
             }
-            Place::Full => {
+            Search::Full => {
                 let victim = first + reduce(generator.draw(0), self.k);
                 let lost = self.cells.get(region.bytes(), victim);
                 held -= self.signatures.shared_by(lost);
@@ -215,9 +224,37 @@ impl Filter for Sqf {
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (first, signature) = self.locate(fingerprint);
         match self.search(region, first, signature) {
-            Place::Held => Verdict::Seen,
-            Place::Empty(_) | Place::Full => Verdict::New,
+            Search::Held => Verdict::Seen,
+            Search::Empty(_) | Search::Full => Verdict::New,
         }
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "bucket",
+            content: "signature",
+            row: "row",
+            row_cells: self.k,
+            most: u64::from(self.signatures.count()),
+            loss: "overwritten in its row by a newer key",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(self.cells.get(region, index))
+    }
+
+    /// Up to the first empty bucket, as a search goes.
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (first, signature) = self.locate(fingerprint);
+        let width = self.cells.width_bits();
+        let mut was_empty = false;
+        let mut buckets = (first..first + self.k).map_while(|at| {
+            let bucket = Place::read("bucket", at, at * u64::from(width), width, region);
+            let came_to_the_end = std::mem::replace(&mut was_empty, bucket.value == 0);
+            (!came_to_the_end).then_some(bucket)
+        });
+        Evidence::any_equal(first / self.k, u64::from(signature), &mut buckets)
     }
 
     #[inline(always)]

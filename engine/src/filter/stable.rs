@@ -19,7 +19,8 @@
 //! and P neighbouring cells stand for P random cells; no difference can be measured.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
-use super::{BuildError, Filter, FilterSpec, Observation, Place, Registers, Verdict};
+use super::drawing::Drawing;
+use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
 use crate::bytes::{Cells, read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -108,6 +109,12 @@ impl Filter for Stable {
             title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
                     Filters",
             year: 2006,
+        },
+        drawing: Drawing {
+            before: &["3.12.3..1.2."],
+            after: &["3..1.33.1.23"],
+            caption: "A key raises its 2 counters to 3. For that, 2 counters side by side at a \
+                      random place lose one each.",
         },
         parameters: &[
             Parameter {
@@ -226,16 +233,16 @@ impl Filter for Stable {
         }
     }
 
-    fn places(&self, fingerprint: Fingerprint) -> Vec<Place> {
-        let width_bits = self.cells.width_bits();
-        self.positions(fingerprint)
-            .map(|index| Place {
-                index,
-                offset_bits: index * u64::from(width_bits),
-                width_bits,
-                meaning: "counter",
-            })
-            .collect()
+    fn anatomy(&self) -> Anatomy {
+        Anatomy::of_counters(self.cell_count, self.max, "worn down to 0")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(self.cells.get(region, index))
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        Evidence::of_counters(&self.cells, region, &mut self.positions(fingerprint))
     }
 
     #[inline(always)]

@@ -16,8 +16,11 @@
 //! keys.
 
 use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::drawing::Drawing;
 use super::fields::{Carry, Share};
-use super::{BuildError, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
@@ -63,6 +66,16 @@ impl Word {
 
     fn occupied(&self, word: u64) -> u64 {
         u64::from(self.fields - self.matches(word, 0).count_ones())
+    }
+
+    /// A field of all there are, to be looked at.
+    fn field(&self, region: &[u8], index: u64) -> Place {
+        let (word, field) = (
+            index / u64::from(self.fields),
+            index % u64::from(self.fields),
+        );
+        let offset_bits = word * u64::from(u64::BITS) + field * u64::from(self.width_bits);
+        Place::read("field", index, offset_bits, self.width_bits, region)
     }
 
     /// Where a key's word starts, and the key's value in it.
@@ -122,6 +135,12 @@ impl Filter for Word {
             authors: "R. Karedla, J. S. Love, B. G. Wherry",
             title: "Caching strategies to improve disk system performance",
             year: 1994,
+        },
+        drawing: Drawing {
+            before: &["facd", "ghjk"],
+            after: &["faxc", "ghjk"],
+            caption: "A new key enters in the middle of its word and pushes the last one out. A \
+                      key that comes again moves to the front, out of reach.",
         },
         parameters: &[
             Parameter {
@@ -225,6 +244,30 @@ impl Filter for Word {
             0 => Verdict::New,
             _ => Verdict::Seen,
         }
+    }
+
+    fn anatomy(&self) -> Anatomy {
+        Anatomy {
+            cell: "field",
+            content: "fingerprint",
+            row: "word",
+            row_cells: u64::from(self.fields),
+            most: self.values(),
+            loss: "pushed out of its word by newer keys",
+        }
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.field(region, index).value
+    }
+
+    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (at, value) = self.claim(fingerprint);
+        let word = (at / WORD_BYTES) as u64;
+        let fields = u64::from(self.fields);
+        let indices = word * fields..(word + 1) * fields;
+        let mut places = indices.map(|index| self.field(region, index));
+        Evidence::any_equal(word, value, &mut places)
     }
 
     #[inline(always)]

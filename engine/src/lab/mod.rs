@@ -6,6 +6,7 @@
 mod crawl;
 mod gap_meter;
 mod golden;
+mod inside;
 mod log_form;
 mod rate_meter;
 mod renaming;
@@ -22,6 +23,9 @@ mod zipf;
 
 pub use gap_meter::GapMeter;
 pub use golden::{GoldenState, golden_states};
+pub use inside::{
+    Arrived, Inside, InsideError, MOST_CELLS, Mistake, Mistakes, Reason, WatchedCell,
+};
 pub use log_form::{LogForm, UnknownLogForm};
 pub use rate_meter::RateMeter;
 pub use sampling::Sampling;

@@ -6,6 +6,10 @@ import type { Pace } from '../protocol.js';
 const FULL_FEED_BYTES = 256 << 10;
 /** A few lines at a time, where lines are counted. */
 const SMALL_FEED_BYTES = 128;
+/** The same in lines. */
+const FULL_FEED_LINES = 500;
+/** Pieces that the lines of a second come in. */
+const FEEDS_A_SECOND = 30;
 
 export class Pacer {
   #pace: Pace;
@@ -40,6 +44,18 @@ export class Pacer {
 
   feedBytes(): number {
     return this.#pace.kind === 'full' ? FULL_FEED_BYTES : SMALL_FEED_BYTES;
+  }
+
+  /** How many lines to go on for before there may be a wait. */
+  feedLines(): number {
+    switch (this.#pace.kind) {
+      case 'full':
+        return FULL_FEED_LINES;
+      case 'limited':
+        return Math.ceil(this.#pace.linesASecond / FEEDS_A_SECOND);
+      case 'paused':
+        return 1;
+    }
   }
 
   /** Says how many lines have been run over; true once a step has come to its end. */

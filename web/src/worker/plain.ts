@@ -62,17 +62,18 @@ function description(entry: FilterEntry): FilterDescription {
     promise: entry.promise,
     chooseWhen: entry.chooseWhen,
     errs: entry.errs,
+    drawing: { before: entry.drawnBefore, after: entry.drawnAfter, caption: entry.caption },
     parameters: entry.parameters.map((parameter) => copied(parameter, parameterDescription)),
   };
 }
 
 function parameterDescription(entry: ParameterEntry): ParameterDescription {
-  const { name, meaning, defaultValue, min, max, step } = entry;
+  const { name, meaning, defaultValue, tried, min, max, step } = entry;
   const allowed: ParameterDescription['allowed'] =
     min !== undefined && max !== undefined && step !== undefined
       ? { kind: 'number', min, max, step }
       : { kind: 'choice', options: entry.options };
-  return { name, meaning, defaultValue, allowed };
+  return { name, meaning, defaultValue, tried, allowed };
 }
 
 function row(outcome: Outcome): Omit<OutcomeRow, 'memoryBits'> {

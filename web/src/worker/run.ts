@@ -79,7 +79,7 @@ export async function run(
 const { port1: turned, port2: turning } = new MessageChannel();
 
 /** Lets messages in; a timer would wait some milliseconds more. */
-function turn(): Promise<void> {
+export function turn(): Promise<void> {
   return new Promise((resolve) => {
     turned.onmessage = () => resolve();
     turning.postMessage(null);

@@ -4,10 +4,11 @@
 // There is no message to cancel: the page ends this worker and starts another, which
 // stops at once whatever the engine is doing and gives all its memory back.
 
-import { generate } from '../wasm/dedupstore_wasm.js';
+import { generate, misfit } from '../wasm/dedupstore_wasm.js';
 import type { Answer, EngineKind, FromWorker, Question, ToWorker } from '../protocol.js';
 import { advise } from './advise.js';
 import { explain } from './explain.js';
+import { Glass } from './inside.js';
 import { examine } from './key.js';
 import { load } from './load.js';
 import { Pacer } from './pacer.js';
@@ -17,6 +18,7 @@ import { run } from './run.js';
 let kind: EngineKind = 'plain';
 let started: Promise<unknown> | undefined;
 let pacer: Pacer | undefined;
+let glass: Glass | undefined;
 
 /** Loads the engine; one that did not come may come the next time. */
 function engine(): Promise<unknown> {
@@ -48,6 +50,24 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
         .catch(fail);
       break;
     }
+    case 'inside': {
+      const { order } = data;
+      const pace = new Pacer(order.pace);
+      pacer = pace;
+      engine()
+        .then(() => {
+          glass = new Glass(order, pace, tell);
+          return glass.run();
+        })
+        .catch(fail);
+      break;
+    }
+    case 'pick':
+      glass?.pick(data.id);
+      break;
+    case 'point':
+      glass?.point(data.index);
+      break;
     case 'pace':
       pacer?.setPace(data.pace);
       break;
@@ -72,6 +92,11 @@ async function answer(question: Question): Promise<Answer> {
       const bytes = generate(stream, count, seed, form) as Uint8Array<ArrayBuffer>;
       return { kind: 'sample', log: new Blob([bytes]) };
     }
+    case 'misfits':
+      return {
+        kind: 'misfits',
+        misfits: question.entries.map(({ filter, memoryBits }) => misfit(filter, memoryBits) ?? null),
+      };
     case 'examine': {
       const { log, name, key } = question;
       return { kind: 'examine', examination: await examine(log, name, key) };

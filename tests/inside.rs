@@ -1,0 +1,246 @@
+//! A filter behind glass counts what a simulation counts, and its reasons are true.
+
+use std::sync::Arc;
+
+use dedupstore::filter::{Errs, Evidence, FilterSpec, Wanted};
+use dedupstore::lab::{
+    Arrived, Inside, InsideError, Mistake, Mistakes, NoClock, Reason, Simulation, StreamSpec, Truth,
+};
+use dedupstore::{Fingerprint, SeenSet, Verdict, registry};
+
+const KEYS: u64 = 3000;
+
+fn keys() -> Vec<Vec<u8>> {
+    let stream: StreamSpec = "zipf:1.0:2000".parse().expect("a stream");
+    let mut keys = stream.open(KEYS, 1);
+    let mut all = Vec::new();
+    while let Some((key, _)) = keys.next_key() {
+        all.push(key.to_vec());
+    }
+    all
+}
+
+fn watched(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> Inside {
+    let mut inside = Inside::new(spec, memory_bits, 5).expect("small");
+    keys.iter().for_each(|key| inside.push_key(key));
+    inside
+}
+
+/// The filter alone after these keys.
+fn plain(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> SeenSet {
+    let mut set = SeenSet::in_memory(spec, memory_bits, 5).expect("small");
+    for key in keys {
+        set.observe(key);
+    }
+    set
+}
+
+fn evidence(set: &SeenSet, fingerprint: Fingerprint) -> Evidence {
+    set.filter().evidence(set.region(), fingerprint)
+}
+
+#[test]
+fn mistakes_are_those_that_a_simulation_counts() {
+    let keys = keys();
+    for descriptor in registry() {
+        let spec = FilterSpec::with_defaults(descriptor);
+        for memory_bits in [1024, 8192] {
+            let mut race = Simulation::new(5, Truth::for_fingerprints());
+            race.enter(&spec, memory_bits).expect("small");
+            for key in &keys {
+                race.push_key(key, &NoClock);
+            }
+            race.flush(&NoClock);
+            let counted = race.contestants()[0].board().now();
+            let inside = watched(&spec, memory_bits, &keys);
+            let found = (
+                inside.position(),
+                inside.distinct(),
+                inside.dropped().count(),
+                inside.missed().count(),
+            );
+            let expected = (
+                counted.position,
+                counted.distinct,
+                counted.false_positives,
+                counted.false_negatives,
+            );
+            assert_eq!(found, expected, "{spec}");
+            let kept = |mistakes: &Mistakes| mistakes.latest().count() as u64;
+            assert_eq!(kept(inside.dropped()), found.2.min(100), "{spec}");
+            assert_eq!(kept(inside.missed()), found.3.min(100), "{spec}");
+        }
+    }
+}
+
+/// What the sentence says of a key must hold: checked against the cells of the key and the
+/// stream itself, without the code that found the reason.
+#[test]
+fn reasons_are_true() {
+    let keys = keys();
+    let mut kinds = std::collections::BTreeSet::new();
+    for descriptor in registry() {
+        let spec = FilterSpec::with_defaults(descriptor);
+        let inside = watched(&spec, 1024, &keys);
+        let key_at = |position: u64| &keys[position as usize - 1];
+        let mistakes = inside.dropped().latest().chain(inside.missed().latest());
+        for Mistake { arrived, reason } in mistakes.step_by(5) {
+            let (key, position) = (key_at(arrived.position), arrived.position);
+            assert_eq!(*key, arrived.key);
+            let earlier = &keys[..position as usize - 1];
+            let last = earlier.iter().rposition(|other| other == key);
+            assert_eq!(arrived.is_first, last.is_none(), "{spec}");
+            let since = last.map(|at| position - 1 - at as u64);
+            // The filter as it was when the key came.
+            let then = plain(&spec, 1024, earlier);
+            let evidence_then = evidence(&then, arrived.fingerprint);
+            kinds.insert(format!("{:?}", std::mem::discriminant(reason)));
+            match reason {
+                Reason::SetByOthers { cells } => {
+                    assert_eq!(evidence_then.verdict(), Verdict::Seen);
+                    assert!(
+                        *cells > 0
+                            && evidence_then.cells().filter(|it| it.value > 0).count() >= *cells
+                    );
+                }
+                Reason::SameValue { value, other, .. } => {
+                    let other = other.as_ref().expect("known");
+                    assert_eq!(*key_at(other.position), other.key);
+                    assert!(other.key != arrived.key && other.position < position);
+                    let alike = evidence(&then, other.fingerprint);
+                    assert_eq!(
+                        (alike.row, alike.wanted),
+                        (evidence_then.row, Wanted::Exactly(*value))
+                    );
+                    assert_eq!(alike.verdict(), Verdict::Seen, "{spec}");
+                }
+                Reason::ByLot => {
+                    assert!(then.filter().verdict_is_drawn());
+                    assert_eq!(evidence_then.verdict(), Verdict::New);
+                }
+                Reason::CellsLost { lacking, of, lines } => {
+                    assert_eq!(Some(*lines), since);
+                    assert!(*lacking > 0 && lacking <= of);
+                    let right_after = plain(&spec, 1024, &keys[..(position - lines) as usize]);
+                    let held = evidence(&right_after, arrived.fingerprint);
+                    assert_eq!(held.verdict(), Verdict::Seen, "{spec}");
+                    assert!(!inside.anatomy().loss.is_empty());
+                }
+                Reason::ValueLost { lines } => {
+                    assert_eq!(Some(*lines), since);
+                    assert!(!inside.anatomy().loss.is_empty());
+                }
+                Reason::NotKept { lines } => {
+                    assert_eq!(Some(*lines), since);
+                    let right_after = plain(&spec, 1024, &keys[..(position - lines) as usize]);
+                    let held = evidence(&right_after, arrived.fingerprint);
+                    assert_eq!(held.verdict(), Verdict::New, "{spec}");
+                }
+                Reason::WentByOthers { lines } => {
+                    assert_eq!(Some(*lines), since);
+                    assert!(then.filter().seen_leaves_no_trace(), "{spec}");
+                }
+            }
+            let words = reason.in_words(inside.anatomy());
+            assert!(
+                words.len() > 20 && !words.contains("  "),
+                "{spec}: {words:?}"
+            );
+        }
+    }
+    assert_eq!(kinds.len(), 7, "every reason was met");
+}
+
+#[test]
+fn a_cell_knows_its_last_change_and_whose_it_is() {
+    for descriptor in registry() {
+        let spec = FilterSpec::with_defaults(descriptor);
+        let mut inside = Inside::new(&spec, 2048, 5).expect("small");
+        for key in keys().iter().take(400) {
+            let before: Vec<u64> = inside.cells().iter().map(|cell| cell.value).collect();
+            inside.push_key(key);
+            let after: Vec<u64> = inside.cells().iter().map(|cell| cell.value).collect();
+            let sum = |values: &[u64]| values.iter().map(|&value| u128::from(value)).sum::<u128>();
+            let lost = inside
+                .cells()
+                .iter()
+                .filter(|cell| cell.lost_at == inside.position());
+            if sum(&after) < sum(&before) {
+                assert!(lost.clone().count() > 0, "{spec}");
+            }
+            if descriptor.errs == Errs::DropsNew {
+                assert_eq!(lost.count(), 0, "{spec}");
+            }
+            for (cell, before) in inside.cells().iter().zip(before) {
+                let is_changed = cell.changed_at == inside.position();
+                assert_eq!(is_changed, cell.value != before, "{spec}");
+                assert_eq!(cell.left_by.is_some(), cell.value > 0, "{spec}");
+                // What a key has left speaks for it.
+                if let Some(left_by) = &cell.left_by {
+                    let evidence = inside.evidence(left_by.fingerprint);
+                    let is_looked_at = evidence.cells().any(|it| it.value == cell.value);
+                    assert!(is_looked_at, "{spec}");
+                }
+            }
+        }
+        let in_use = inside.cells().iter().filter(|cell| cell.value > 0).count();
+        assert_eq!(in_use as u64, inside.set().registers().occupied(), "{spec}");
+    }
+}
+
+#[test]
+fn sentences_are_what_a_person_would_say() {
+    let set = |spec: &str| Inside::new(&spec.parse().expect("a filter"), 1024, 1).expect("small");
+    let bits = *set("blocked").anatomy();
+    let lines = *set("recent").anatomy();
+    let slots = *set("slot").anatomy();
+    let other = Arc::new(Arrived {
+        position: 7,
+        key: b"/a".to_vec(),
+        fingerprint: Fingerprint(1),
+        verdict: Verdict::New,
+        is_first: true,
+    });
+    let said = [
+        Reason::SetByOthers { cells: 4 }.in_words(&bits),
+        Reason::CellsLost {
+            lacking: 2,
+            of: 4,
+            lines: 120,
+        }
+        .in_words(&bits),
+        Reason::CellsLost {
+            lacking: 4,
+            of: 4,
+            lines: 1,
+        }
+        .in_words(&bits),
+        Reason::ValueLost { lines: 1_070_037 }.in_words(&lines),
+        Reason::SameValue {
+            value: 5,
+            other: Some(other),
+            position: 9,
+        }
+        .in_words(&slots),
+    ];
+    assert_eq!(
+        said,
+        [
+            "its 4 bits had all been set by other keys",
+            "2 of its 4 bits were cleared for newer keys since it came, 120 lines before",
+            "all of its 4 bits were cleared for newer keys since it came, 1 line before",
+            "it was pushed out of its line by newer keys since it came, 1,070,037 lines before",
+            "its fingerprint 5 equals that of a key in the same slot: /a, which came 2 lines before",
+        ]
+    );
+}
+
+#[test]
+fn more_cells_than_can_be_looked_at_are_refused() {
+    let spec = "bloom".parse().expect("a filter");
+    let refused = Inside::new(&spec, (1 << 16) + 8, 1);
+    assert!(matches!(
+        refused,
+        Err(InsideError::TooManyCells { cells: 65_544 })
+    ));
+}
