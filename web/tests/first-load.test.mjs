@@ -15,7 +15,10 @@ function fetched(page) {
   const bodies = new Map();
   page.on('response', (response) => {
     if (response.url().startsWith('http')) {
-      bodies.set(response.url(), response.body());
+      const body = response.body();
+      // Nobody asks for all of them, and a page may close before they are whole.
+      body.catch(() => undefined);
+      bodies.set(response.url(), body);
     }
   });
   return bodies;

@@ -26,11 +26,15 @@ export async function assertAccessible(page) {
 
 /** @param {Page} page */
 export async function assertNotWiderThanWindow(page) {
-  const [content, window] = await page.evaluate(() => [
-    document.documentElement.scrollWidth,
-    document.documentElement.clientWidth,
-  ]);
-  assert.equal(content, window);
+  const [content, window, widest] = await page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const reach = [...document.querySelectorAll('body *')].filter(
+      (element) => element.getBoundingClientRect().right > clientWidth,
+    );
+    const named = reach.map(({ tagName, id, className }) => `${tagName}#${id}.${className}`);
+    return [scrollWidth, clientWidth, named.slice(0, 12).join(' ')];
+  });
+  assert.equal(content, window, `beyond the window: ${widest}`);
 }
 
 /**
