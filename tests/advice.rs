@@ -9,37 +9,49 @@ use dedupstore::advise::{
 };
 use dedupstore::filter::Errs;
 use dedupstore::{KeyHasher, lab::StreamSpec};
-use dedupstore_tests::tradeoff::{Contest, STREAMS, Tally};
+use dedupstore_tests::tradeoff::{Cell, Effort, Run, Tally, grid};
 
+/// The streams of docs/TRADEOFFS.md in small, at three memories, against every third
+/// configuration.
 #[test]
 fn picks_are_on_the_front_or_near_the_least_error() {
-    let mut cells = Vec::new();
-    for stream in STREAMS {
-        let contest = Contest::new(stream, 60_000, 30_000);
-        cells.extend([1.0, 4.0, 16.0].map(|bits| contest.cell(bits)));
-    }
-    let tally = Tally::of(&cells);
+    const STREAMS: [&str; 5] = [
+        "shuffle:15",
+        "shuffle:60",
+        "shuffle:90",
+        "zipf:1.1:100000",
+        "drift:15:300",
+    ];
+    let effort = Effort {
+        count: 30_000,
+        most_tracks: 40,
+        enough_errors: 400,
+        seed: 1,
+        threads: 2,
+    };
+    let filters: Vec<FilterSpec> = grid().into_iter().step_by(3).collect();
+    let cells: Vec<Cell> = STREAMS
+        .iter()
+        .flat_map(|stream| effort.cells(stream, &filters, &[1.0, 4.0, 16.0]))
+        .collect();
+    let tally = Tally::of(cells.iter());
     let picks: Vec<String> = cells
         .iter()
         .map(|cell| {
-            format!(
-                "{} {}: {} {}",
-                cell.stream, cell.bits_a_key, cell.untold.filter, cell.told.filter
-            )
+            let told = |run: &Run| {
+                let times = run.errors().total() as f64 / cell.least_errors() as f64;
+                format!("{} {times:.2} {}", run.filter, cell.is_good(run))
+            };
+            let (untold, told) = (told(&cell.untold), told(&cell.told));
+            format!("{} {}: {untold}, {told}", cell.stream, cell.bits_a_key)
         })
         .collect();
-    let share = |part: usize| part as f64 / tally.cells as f64;
-    assert!(share(tally.untold_good) >= 0.80, "{tally:?} {picks:#?}");
-    // 0.95 is what is wanted; on samples as short as these it is not reached.
-    assert!(share(tally.told_good) >= 0.66, "{tally:?} {picks:#?}");
-    assert!(
-        share(tally.untold_beaten_by_papers) <= 0.05,
-        "{tally:?} {picks:#?}"
-    );
-    assert!(
-        share(tally.told_beaten_by_papers) <= 0.05,
-        "{tally:?} {picks:#?}"
-    );
+    let [untold, told] = tally.good.map(|good| tally.share(good));
+    assert!(untold >= 0.80, "{tally:?} {picks:#?}");
+    assert!(told >= 0.95, "{tally:?} {picks:#?}");
+    for beaten in tally.beaten_by_papers {
+        assert!(tally.share(beaten) <= 0.05, "{tally:?} {picks:#?}");
+    }
 }
 
 /// Whoever names no filter gets what the adviser says of a stream it knows nothing about.

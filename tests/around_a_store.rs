@@ -267,3 +267,43 @@ fn the_playground_serves_the_page_to_this_machine_alone() {
     child.kill().expect("ended");
     child.wait().expect("gone");
 }
+
+/// The audit knows some sixty of the log's keys, `simulate` all of them. Of thirty intervals
+/// of 95 % one or two may miss; three are allowed to.
+#[test]
+fn audited_rates_agree_with_those_of_a_simulation() {
+    let place = Place::new();
+    let log = fixture("crawl.log");
+    let log = log.to_str().expect("text");
+    let read = |command: &str| -> Value {
+        serde_json::from_str(&place.prints(command, "")).expect("an object")
+    };
+    let mut missed = Vec::new();
+    for (filter, memory) in [
+        ("stable", "2KiB"),
+        ("word", "1KiB"),
+        ("bloom:k=4", "1KiB"),
+        ("recent", "1KiB"),
+        ("slot:values=15", "2KiB"),
+    ] {
+        for seed in 1..=3 {
+            let store = format!("{filter}-{seed}.dds");
+            let settings = format!("--filter {filter} --memory {memory} --seed {seed}");
+            place.prints(&format!("-q create {store} {settings}"), "");
+            place.prints(&format!("-q filter {store} {log}"), "");
+            let inspected = read(&format!("inspect {store} --json"));
+            let simulated = read(&format!("simulate {log} {settings} --json"));
+            for (audited, exact) in [("audited_fpr", "fpr"), ("audited_fnr", "fnr")] {
+                let of = |key: &str| inspected[audited][key].as_f64().expect("a number");
+                let rate = simulated[exact].as_f64().expect("a number");
+                if !(of("low")..=of("high")).contains(&rate) {
+                    missed.push(format!("{store}: {exact} {rate}, {}", inspected[audited]));
+                }
+            }
+            let count = |key: &str| simulated[key].as_u64().expect("a number");
+            let new = count("distinct") - count("fp") + count("fn");
+            assert_eq!(inspected["new"], new, "{store}");
+        }
+    }
+    assert!(missed.len() <= 3, "{missed:#?}");
+}

@@ -45,8 +45,8 @@ pub fn pages() -> Vec<(String, String)> {
 fn list() -> String {
     let mut text =
         "# The filters\n\nWritten by `cargo run --release -p dedupstore-tests --example \
-                    pages` from the registry and the laboratory. `cargo xtask tradeoff` measures \
-                    them side by side.\n\n| filter | errs | choose it |\n\
+                    pages` from the registry and the laboratory. [Which filter \
+                    where](../TRADEOFFS.md) has them side by side.\n\n| filter | errs | choose it |\n\
                     |---|---|---|\n"
             .to_owned();
     for it in registry() {

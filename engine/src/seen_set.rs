@@ -194,7 +194,7 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     /// What is known of its own error; nothing unless it is
     /// [audited](SeenSet::audited).
     pub fn audit(&self) -> Option<AuditReport> {
-        self.filter.report(&self.region)
+        self.filter.report(&self.region, &self.registers)
     }
 
     /// The large part of the state.

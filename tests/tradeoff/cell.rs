@@ -1,52 +1,59 @@
-//! One stream at one memory.
+//! One stream at one memory: all that was run there, and what the adviser picked.
 
-use std::collections::HashSet;
+use dedupstore::FilterSpec;
+use dedupstore::advise::is_from_papers;
 
-use dedupstore::advise::{
-    Preference, Question, Sample, advise, candidates, is_from_papers, papers_candidates,
-};
-use dedupstore::lab::StreamSpec;
-use dedupstore::{FilterSpec, KeyHasher, Observation, SeenSet, Verdict};
+use super::track::Errors;
 
 /// Within this of the least total error is as good as the least.
 const NEAR: f64 = 1.1;
-const SEED: u64 = 1;
-/// The sample is of a stream of the same kind, not of the one it is judged by.
-const SAMPLE_SEED: u64 = 2;
+/// Within this of it on the tracks so far, a filter may yet turn out to be the best.
+const MAY_BE_BEST: f64 = 1.2;
 
-/// A stream in memory.
-pub struct Contest {
-    stream: String,
-    observations: Vec<Observation>,
-    first: Vec<bool>,
-    distinct: u64,
-    sample: Sample,
-}
-
-/// A filter on it.
+/// A filter in a cell.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The filter.
     pub filter: FilterSpec,
-    /// New keys dropped.
-    pub fp: u64,
-    /// Repeats missed.
-    pub missed: u64,
+    /// Its wrong verdicts on the first tracks: on all of them, if it is one of those that
+    /// matter.
+    pub by_track: Vec<Errors>,
 }
 
 impl Run {
-    /// Wrong verdicts.
-    pub fn errors(&self) -> u64 {
-        self.fp + self.missed
+    /// On all tracks that it was run on.
+    pub fn errors(&self) -> Errors {
+        self.errors_on(self.by_track.len())
     }
 
-    fn beats(&self, other: &Run) -> bool {
-        self.fp <= other.fp && self.missed <= other.missed && self.counts() != other.counts()
+    fn errors_on(&self, tracks: usize) -> Errors {
+        let tracks = self.by_track.iter().take(tracks);
+        tracks.fold(Errors::default(), |sum, &errors| sum.and(errors))
     }
 
-    fn counts(&self) -> (u64, u64) {
-        (self.fp, self.missed)
+    /// Errors of both, on the tracks that both were run on.
+    fn beside(&self, other: &Run) -> (Errors, Errors) {
+        let tracks = self.by_track.len().min(other.by_track.len());
+        (self.errors_on(tracks), other.errors_on(tracks))
     }
+
+    fn surely_better_on_both_than(&self, other: &Run) -> bool {
+        let (mine, others) = self.beside(other);
+        mine.surely_better_on_both_than(others)
+    }
+
+    /// Whether it may turn out to be better on both rates, as far as chance goes.
+    fn may_be_better_on_both_than(&self, other: &Run) -> bool {
+        let (mine, others) = self.beside(other);
+        may_be_below(mine.dropped, others.dropped as f64)
+            && may_be_below(mine.missed, others.missed as f64)
+    }
+}
+
+/// Whether a count may belong to less than another: not if it is three standard errors above.
+fn may_be_below(count: u64, other: f64) -> bool {
+    let count = count as f64;
+    count <= other + 3.0 * (count + other).sqrt() + 3.0
 }
 
 /// All runs of a stream at one memory, and which of them the adviser picked.
@@ -56,10 +63,10 @@ pub struct Cell {
     pub stream: String,
     /// Bits for each distinct key.
     pub bits_a_key: f64,
-    /// First occurrences.
-    pub distinct: u64,
+    /// First occurrences on each track.
+    pub distinct: Vec<u64>,
     /// The others.
-    pub repeats: u64,
+    pub repeats: Vec<u64>,
     /// What was run.
     pub runs: Vec<Run>,
     /// What the adviser picks by memory and number of keys.
@@ -68,141 +75,137 @@ pub struct Cell {
     pub told: Run,
 }
 
+impl Cell {
+    /// On how many tracks what matters was run.
+    pub fn tracks(&self) -> usize {
+        self.distinct.len()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().chain([&self.untold, &self.told])
+    }
+
+    /// What is worth another track: what was picked, what may be the best, and what may be
+    /// better on both rates than a pick that is not.
+    pub(super) fn contenders(&mut self) -> Vec<&mut Run> {
+        let tracks = self.tracks();
+        let least = self.least_errors();
+        let picks = [self.untold.clone(), self.told.clone()];
+        let contends = |run: &Run| {
+            let errors = run.errors().total();
+            let may_be_best = may_be_below(errors, MAY_BE_BEST * least as f64);
+            let mut picks = picks.iter();
+            may_be_best || picks.any(|pick| run.may_be_better_on_both_than(pick))
+        };
+        let runs = self.runs.iter_mut();
+        let runs = runs.filter(|run| run.by_track.len() == tracks && contends(run));
+        runs.chain([&mut self.untold, &mut self.told]).collect()
+    }
+
+    /// Whether nothing that was run is better on both rates, beyond what chance explains.
+    pub fn is_on_front(&self, run: &Run) -> bool {
+        !self
+            .all()
+            .any(|other| other.surely_better_on_both_than(run))
+    }
+
+    /// Whether nothing that was run has better counts.
+    pub fn is_on_front_by_counts(&self, run: &Run) -> bool {
+        !self.all().any(|other| {
+            let (others, mine) = other.beside(run);
+            others.better_on_both_than(mine)
+        })
+    }
+
+    /// The best of all that was run on all tracks.
+    pub fn best(&self) -> &Run {
+        let on_all = self.runs.iter();
+        let on_all = on_all.filter(|run| run.by_track.len() == self.tracks());
+        let picks = [&self.told, &self.untold];
+        let best = on_all.chain(picks).min_by_key(|run| run.errors().total());
+        best.unwrap_or(&self.told)
+    }
+
+    /// Its errors: the least there are.
+    pub fn least_errors(&self) -> u64 {
+        self.best().errors().total()
+    }
+
+    /// Whether a pick makes at most a tenth more errors than the best.
+    pub fn is_near(&self, run: &Run) -> bool {
+        run.errors().total() as f64 <= NEAR * self.least_errors() as f64
+    }
+
+    /// Whether a pick is what it should be.
+    pub fn is_good(&self, run: &Run) -> bool {
+        self.is_near(run) || self.is_on_front(run)
+    }
+
+    /// Whether a filter of the papers is better on both rates.
+    pub fn papers_beat(&self, run: &Run) -> bool {
+        let mut papers = self.runs.iter().filter(|it| is_from_papers(&it.filter));
+        papers.any(|it| {
+            let (papers, mine) = it.beside(run);
+            papers.better_on_both_than(mine)
+        })
+    }
+
+    /// FPR and FNR on the tracks that a filter was run on.
+    pub fn rates(&self, run: &Run) -> (f64, f64) {
+        let (errors, [distinct, repeats]) = (run.errors(), self.extent(run));
+        (
+            errors.dropped as f64 / distinct.max(1.0),
+            errors.missed as f64 / repeats.max(1.0),
+        )
+    }
+
+    /// Wrong verdicts as a share of all.
+    pub fn wrong(&self, run: &Run) -> f64 {
+        let all: f64 = self.extent(run).iter().sum();
+        run.errors().total() as f64 / all.max(1.0)
+    }
+
+    /// First occurrences and repeats that a filter was given.
+    fn extent(&self, run: &Run) -> [f64; 2] {
+        let tracks = run.by_track.len();
+        [&self.distinct, &self.repeats].map(|it| it.iter().take(tracks).sum::<u64>() as f64)
+    }
+}
+
 /// How the adviser did in some cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How many there are.
     pub cells: usize,
     /// On the front or near the least error, without a sample and with one.
-    pub untold_good: usize,
-    /// See above.
-    pub told_good: usize,
+    pub good: [usize; 2],
+    /// The same, with the front by bare counts.
+    pub good_by_counts: [usize; 2],
     /// Within a tenth of the least total error, without a sample and with one.
-    pub untold_near: usize,
-    /// See above.
-    pub told_near: usize,
+    pub near: [usize; 2],
     /// A filter of the papers is better on both rates, without a sample and with one.
-    pub untold_beaten_by_papers: usize,
-    /// See above.
-    pub told_beaten_by_papers: usize,
-}
-
-impl Contest {
-    /// A stream of `count` keys, with a sample of another like it.
-    pub fn new(stream: &str, count: u64, max_sample: usize) -> Self {
-        let spec: StreamSpec = stream.parse().expect("a stream");
-        let hasher = KeyHasher::new(SEED);
-        let mut keys = spec.open(count, SEED);
-        let (mut observations, mut first) = (Vec::new(), Vec::new());
-        let mut met = HashSet::new();
-        while let Some((key, number)) = keys.next_key() {
-            observations.push(hasher.fingerprint(key).into());
-            first.push(met.insert(number));
-        }
-        let mut sample = Sample::bounded(max_sample);
-        let mut keys = spec.open(count, SAMPLE_SEED);
-        while let Some((key, _)) = keys.next_key() {
-            sample.record(hasher.fingerprint(key));
-        }
-        Contest {
-            stream: stream.to_owned(),
-            observations,
-            first,
-            distinct: met.len() as u64,
-            sample,
-        }
-    }
-
-    /// Runs everything at a memory.
-    pub fn cell(&self, bits_a_key: f64) -> Cell {
-        let memory_bits = (bits_a_key * self.distinct as f64) as u64;
-        let run = |filter: &FilterSpec| self.run(filter, memory_bits);
-        let mut filters = candidates(Some(bits_a_key), Preference::Balanced);
-        filters.extend(papers_candidates());
-        for more in [
-            "counting",
-            "fpbuffer",
-            "buffer:policy=clock",
-            "bloom:layout=partitioned",
-        ] {
-            filters.push(more.parse().expect("a filter"));
-        }
-        let runs = filters.iter().filter_map(run).collect();
-        let untold = Question {
-            distinct: Some(self.distinct),
-            ..Question::of_memory(memory_bits)
-        };
-        let told = Question {
-            sample: Some(&self.sample),
-            ..untold
-        };
-        let picked = |question| {
-            let advice = advise(question).expect("a filter can be built");
-            run(&advice.choice.filter).expect("a filter that can be built")
-        };
-        Cell {
-            stream: self.stream.clone(),
-            bits_a_key,
-            distinct: self.distinct,
-            repeats: self.observations.len() as u64 - self.distinct,
-            runs,
-            untold: picked(&untold),
-            told: picked(&told),
-        }
-    }
-
-    fn run(&self, filter: &FilterSpec, memory_bits: u64) -> Option<Run> {
-        let mut set = SeenSet::in_memory(filter, memory_bits, SEED).ok()?;
-        let mut verdicts = vec![Verdict::New; self.observations.len()];
-        set.observe_batch(&self.observations, &mut verdicts);
-        let (mut fp, mut missed) = (0, 0);
-        for (&verdict, &first) in verdicts.iter().zip(&self.first) {
-            let seen = verdict == Verdict::Seen;
-            fp += u64::from(first & seen);
-            missed += u64::from(!first & !seen);
-        }
-        Some(Run {
-            filter: filter.clone(),
-            fp,
-            missed,
-        })
-    }
-}
-
-impl Cell {
-    /// Whether nothing that was run is better on both rates.
-    pub fn is_on_front(&self, run: &Run) -> bool {
-        !self.runs.iter().any(|other| other.beats(run))
-    }
-
-    /// The least total error of all that was run.
-    pub fn least_errors(&self) -> u64 {
-        self.runs.iter().map(Run::errors).min().unwrap_or(0)
-    }
-
-    fn is_near(&self, run: &Run) -> bool {
-        run.errors() as f64 <= NEAR * self.least_errors() as f64
-    }
-
-    fn papers_beat(&self, run: &Run) -> bool {
-        let mut papers = self.runs.iter().filter(|it| is_from_papers(&it.filter));
-        papers.any(|it| it.beats(run))
-    }
+    pub beaten_by_papers: [usize; 2],
 }
 
 impl Tally {
     /// Counts.
-    pub fn of(cells: &[Cell]) -> Self {
-        let count = |is: &dyn Fn(&Cell) -> bool| cells.iter().filter(|cell| is(cell)).count();
-        let good = |cell: &Cell, run: &Run| cell.is_on_front(run) || cell.is_near(run);
-        Tally {
-            cells: cells.len(),
-            untold_good: count(&|cell| good(cell, &cell.untold)),
-            told_good: count(&|cell| good(cell, &cell.told)),
-            untold_near: count(&|cell| cell.is_near(&cell.untold)),
-            told_near: count(&|cell| cell.is_near(&cell.told)),
-            untold_beaten_by_papers: count(&|cell| cell.papers_beat(&cell.untold)),
-            told_beaten_by_papers: count(&|cell| cell.papers_beat(&cell.told)),
+    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell>) -> Self {
+        let mut tally = Tally::default();
+        for cell in cells {
+            tally.cells += 1;
+            for (place, pick) in [&cell.untold, &cell.told].into_iter().enumerate() {
+                tally.good[place] += usize::from(cell.is_good(pick));
+                let by_counts = cell.is_near(pick) || cell.is_on_front_by_counts(pick);
+                tally.good_by_counts[place] += usize::from(by_counts);
+                tally.near[place] += usize::from(cell.is_near(pick));
+                tally.beaten_by_papers[place] += usize::from(cell.papers_beat(pick));
+            }
         }
+        tally
+    }
+
+    /// A number of the cells as a share of them.
+    pub fn share(&self, part: usize) -> f64 {
+        part as f64 / self.cells.max(1) as f64
     }
 }

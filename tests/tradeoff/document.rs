@@ -3,89 +3,172 @@
 use std::fmt::Write;
 
 use super::cell::{Cell, Run, Tally};
+use super::contest::Effort;
 
-/// docs/TRADEOFFS.md.
-pub fn document(cells: &[Cell], count: u64) -> String {
-    let tally = Tally::of(cells);
+/// docs/TRADEOFFS.md: the cells that count, and those of streams that nothing was chosen by.
+pub fn document(
+    (effort, cells): (&Effort, &[Cell]),
+    (other_effort, held_out): (&Effort, &[Cell]),
+) -> String {
+    let count = effort.count;
     let mut text = format!(
         "# Which filter where\n\n\
-         Written by `cargo run --release -p dedupstore-tests --example tradeoff -- {count}`: \
-         streams of {count} keys (seed 1), memory by distinct key, every filter at several \
-         parameters, against exact truth. FPR is the share of first occurrences that are \
-         dropped, FNR the share of repeats that pass.\n\n\
-         For each filter the parameters with the least total error are shown. `*` is on the front: \
-         nothing that was run here, at any parameters, is better on both rates. `expect` is what \
-         `advise` picks when told the memory and the number of keys, `sample` what it picks by a \
-         sample of another stream of the same kind (seed 2).\n\n\
-         | | without a sample | with a sample |\n|---|---|---|\n"
+         Written by `cargo xtask tradeoff`: streams of {count} keys, memory by distinct key, every \
+         filter of the registry at many parameters, against exact truth. FPR is the share of first \
+         occurrences that are dropped, FNR the share of repeats that pass, wrong the share of all \
+         verdicts that are either.\n\n\
+         `expect` is what `advise` picks when told the memory and the number of keys, `sample` what \
+         it picks by a log of another stream of the same kind (another seed, {count} keys). A pick is \
+         good if it errs at most a tenth more than the best of all that was run, or is on the front: \
+         nothing that was run is better on both rates. Better is what is better by more than two \
+         standard errors: filters that differ in next to nothing but their hashes \
+         (`bloom:k=1` in one part or in lines) else beat one another by chance. The line below that \
+         goes by bare counts.\n\n\
+         Everything is run once over each stream. What may be the best, or better than a pick, is run \
+         again under other seeds and hashes until the best has made {} errors, or {} times: so that a \
+         tenth is more than chance, or nearly.\n\n",
+        effort.enough_errors, effort.most_tracks,
     );
-    let of = |part: usize| format!("{part} of {}", tally.cells);
-    for (what, untold, told) in [
-        (
-            "on the front, or within 10 % of the least total error",
-            tally.untold_good,
-            tally.told_good,
-        ),
-        (
-            "within 10 % of the least total error",
-            tally.untold_near,
-            tally.told_near,
-        ),
-        (
-            "a filter of the papers is better on both rates",
-            tally.untold_beaten_by_papers,
-            tally.told_beaten_by_papers,
-        ),
-    ] {
-        let _ = writeln!(text, "| {what} | {} | {} |", of(untold), of(told));
-    }
+    text += &tallies(&Tally::of(cells.iter()), &Tally::of(held_out.iter()));
+    text += "\nWithout a sample the adviser cannot know that a stream drifts, and takes a filter that \
+             keeps every key where one that keeps the last few would do: that is where it misses.\n\
+             \n## What is picked\n\n";
+    text += &picks(cells);
+    text += &format!(
+        "\n## What is picked on other streams\n\nOther parameters and other seeds, {} keys, at most {} \
+         times: nothing in the adviser was chosen by these.\n\n",
+        other_effort.count, other_effort.most_tracks,
+    );
+    text += &picks(held_out);
+    text += "\n## Every filter at its best parameters\n\nFor each filter, of all parameters that were \
+             run, those with the fewest errors. `*` is on the front.\n";
     for cell in cells {
         text += &section(cell);
     }
     text
 }
 
+fn tallies(ours: &Tally, held_out: &Tally) -> String {
+    let mut text =
+        "| | streams below: `expect` | `sample` | other streams: `expect` | `sample` |\n\
+                    |---|---|---|---|---|\n"
+            .to_owned();
+    type Part = fn(&Tally) -> [usize; 2];
+    let lines: [(&str, Part); 4] = [
+        (
+            "on the front, or within a tenth of the fewest errors",
+            |tally| tally.good,
+        ),
+        ("the same, with the front by bare counts", |tally| {
+            tally.good_by_counts
+        }),
+        ("within a tenth of the fewest errors", |tally| tally.near),
+        ("a filter of the papers is better on both rates", |tally| {
+            tally.beaten_by_papers
+        }),
+    ];
+    for (what, part) in lines {
+        let _ = write!(text, "| {what} |");
+        for tally in [ours, held_out] {
+            for found in part(tally) {
+                let percent = 100.0 * tally.share(found);
+                let _ = write!(text, " {found} of {}, {percent:.0} % |", tally.cells);
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A line a cell: the best, and how far from it what was picked is.
+fn picks(cells: &[Cell]) -> String {
+    let mut text =
+        "| stream | bits a key | the best | wrong % | `expect` | errors | `sample` | errors |\n\
+                    |---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for cell in cells {
+        let best = cell.best();
+        let _ = write!(
+            text,
+            "| `{}` | {} | `{}` | {} |",
+            cell.stream,
+            cell.bits_a_key,
+            best.filter,
+            percent(cell.wrong(best)),
+        );
+        for pick in [&cell.untold, &cell.told] {
+            let _ = write!(text, " `{}` | {} |", pick.filter, verdict(cell, pick));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn verdict(cell: &Cell, pick: &Run) -> String {
+    let (errors, least) = (pick.errors().total(), cell.least_errors());
+    let times = match (errors, least) {
+        (0, 0) => "none".to_owned(),
+        (_, 0) => format!("{errors}, not 0"),
+        _ => format!("× {:.2}", errors as f64 / least as f64),
+    };
+    match (cell.is_near(pick), cell.is_on_front(pick)) {
+        (true, _) => times,
+        (false, true) => format!("{times} \\*"),
+        (false, false) => format!("**{times}**"),
+    }
+}
+
 fn section(cell: &Cell) -> String {
     let mut text = format!(
-        "\n## {}, {} bits a distinct key\n\n{} distinct, {} repeats.\n\n\
-         | filter | FPR % | FNR % | wrong verdicts | | advised |\n|---|---|---|---|---|---|\n",
-        cell.stream, cell.bits_a_key, cell.distinct, cell.repeats
+        "\n### {}, {} bits a distinct key\n\n\
+         | filter | FPR % | FNR % | wrong % | | advised |\n|---|---|---|---|---|---|\n",
+        cell.stream, cell.bits_a_key
     );
+    let wrong = |run: &&Run| cell.wrong(run);
     let mut shown: Vec<&Run> = Vec::new();
     let mut sorted: Vec<&Run> = cell.runs.iter().collect();
-    sorted.sort_by_key(|run| run.errors());
-    let name = |run: &Run| run.filter.descriptor().name;
+    sorted.sort_by(|a, b| wrong(a).total_cmp(&wrong(b)));
     for run in sorted {
-        if !shown.iter().any(|other| name(other) == name(run)) {
+        let name = run.filter.descriptor().name;
+        if !shown.iter().any(|it| it.filter.descriptor().name == name) {
             shown.push(run);
         }
     }
     for pick in [&cell.untold, &cell.told] {
-        let same = |run: &&Run| run.filter.to_string() == pick.filter.to_string();
-        if !shown.iter().any(same) {
+        if !shown.iter().any(|run| run.filter == pick.filter) {
             shown.push(pick);
         }
     }
-    shown.sort_by_key(|run| run.errors());
-    let percent =
-        |part: u64, whole: u64| format!("{:.3}", 100.0 * part as f64 / whole.max(1) as f64);
+    shown.sort_by(|a, b| wrong(a).total_cmp(&wrong(b)));
     for run in shown {
-        let is = |pick: &Run| pick.filter.to_string() == run.filter.to_string();
-        let advised = match (is(&cell.untold), is(&cell.told)) {
-            (true, true) => "expect, sample",
-            (true, false) => "expect",
-            (false, true) => "sample",
-            (false, false) => "",
+        let advised = match [&cell.untold, &cell.told].map(|pick| pick.filter == run.filter) {
+            [true, true] => "expect, sample",
+            [true, false] => "expect",
+            [false, true] => "sample",
+            [false, false] => "",
         };
+        let (fpr, fnr) = cell.rates(run);
         let _ = writeln!(
             text,
             "| `{}` | {} | {} | {} | {} | {advised} |",
             run.filter,
-            percent(run.fp, cell.distinct),
-            percent(run.missed, cell.repeats),
-            run.errors(),
+            percent(fpr),
+            percent(fnr),
+            percent(cell.wrong(run)),
             if cell.is_on_front(run) { "\\*" } else { "" },
         );
     }
     text
+}
+
+/// Three digits, as far as a ten-thousandth of a percent.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        0.0 => "0".to_owned(),
+        10.0.. => format!("{percent:.1}"),
+        1.0.. => format!("{percent:.2}"),
+        0.1.. => format!("{percent:.3}"),
+        _ => format!("{percent:.4}"),
+    }
 }

@@ -2,10 +2,18 @@
 //! memory by memory.
 
 mod cell;
+mod contest;
 mod document;
+mod grid;
+pub mod kept;
+mod spread;
+mod track;
 
-pub use cell::{Cell, Contest, Run, Tally};
+pub use cell::{Cell, Run, Tally};
+pub use contest::Effort;
 pub use document::document;
+pub use grid::grid;
+pub use track::Errors;
 
 /// Uniform repeats of many, some and few keys; few popular keys; keys that come and go.
 pub const STREAMS: [&str; 5] = [
@@ -15,5 +23,7 @@ pub const STREAMS: [&str; 5] = [
     "zipf:1.1:1000000",
     "drift:15:5000",
 ];
+/// Streams that nothing in the adviser was chosen by.
+pub const HELD_OUT: [&str; 3] = ["shuffle:30", "zipf:0.9:1000000", "drift:40:20000"];
 /// Bits for each distinct key.
 pub const BITS_A_KEY: [f64; 6] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0];

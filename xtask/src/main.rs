@@ -13,7 +13,7 @@ cargo xtask COMMAND
 
   test   everything: format, lints, native tests, documentation, WebAssembly, page, browser tests
   crash  [--states N] [--seed N]  a long campaign of the crash laboratory; N is like 10M
-  tradeoff  [COUNT]  measure docs/TRADEOFFS.md and docs/filters anew
+  tradeoff  measure docs/TRADEOFFS.md (ten minutes) and docs/filters anew
   page   build the page into web/dist
   page-large  [MEGABYTES]  run a log of 500 MB or so many through the page, and time it
   wasm   build the engine for the page into web/src/wasm

@@ -1,21 +1,23 @@
 //! The answer, and how candidates are ranked.
 
-use super::candidate::{candidates, papers_candidates, papers_examples};
-use super::question::{Preference, Question};
+use super::candidate::candidates;
+use super::question::Question;
+use super::trial::Heat;
 use super::{assumed, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::theory::information;
 
 /// Costs this near are equal, and what touches fewer lines of memory is preferred: as they
-/// were measured; as they were predicted for a number of keys; and where that was assumed,
-/// too, which is further off than this.
-const AS_GOOD_MEASURED: f64 = 1.02;
-const AS_GOOD_PREDICTED: f64 = 1.1;
+/// were measured, or predicted for a number of keys; and where that number was assumed, too,
+/// which is further off than this.
+const AS_GOOD: f64 = 1.02;
 const AS_GOOD_UNKNOWN: f64 = 1.5;
 /// What a filter that misses next to no repeats may cost more than one that does, where how
 /// far back they lie is assumed: the first one's rates hold whatever that is.
 const FIRM: f64 = 1.5;
 const NEXT_TO_NONE: f64 = 1e-3;
+/// A rate or a cost of which few will ever see an error.
+const NEGLIGIBLE: f64 = 1e-8;
 
 /// What is expected of a candidate.
 #[derive(Clone, Debug)]
@@ -39,9 +41,32 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    fn is_better_on_both_than(&self, other: &Estimate) -> bool {
+    /// No worse on either rate.
+    pub(super) fn is_no_worse_than(&self, other: &Estimate) -> bool {
         self.fpr <= other.fpr && self.fnr <= other.fnr
     }
+
+    /// Better on one rate, by as much as can matter, and no worse on the other.
+    fn is_better_on_both_than(&self, other: &Estimate) -> bool {
+        let matters = |mine: f64, others: f64| mine + NEGLIGIBLE < others;
+        self.is_no_worse_than(other)
+            && (matters(self.fpr, other.fpr) || matters(self.fnr, other.fnr))
+    }
+
+    /// Cheaper on one of the streams assumed and no dearer on the others.
+    fn is_better_on_every_stream_than(&self, other: &Estimate) -> bool {
+        let mut pairs = self.parts.iter().zip(&other.parts);
+        pairs.all(|(mine, others)| mine <= others) && self.parts != other.parts
+    }
+}
+
+/// What is known of candidates.
+pub(super) struct Found {
+    /// Estimates of all that may be chosen: of the papers' filters, those that no Bloom
+    /// filter is better than on both rates.
+    pub all: Vec<Estimate>,
+    /// The best of the papers' filters, chosen or not.
+    pub papers: Option<Estimate>,
 }
 
 /// How far a choice is to be trusted.
@@ -87,48 +112,33 @@ pub struct Advice {
 }
 
 pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
-    let filters = candidates(question.bits_a_key(), question.preference);
-    let trial = measured::Trial::new(question);
-    let estimates = |filters: &[FilterSpec]| match &trial {
-        Some(trial) => trial.estimates(question, filters),
-        None => assumed::estimates(question, filters),
+    let trial = Heat::of(question);
+    let found = match &trial {
+        Some(heat) => measured::race(question, heat),
+        None => assumed::found(question),
     };
-    let mut all = estimates(&filters);
-    let mut papers = Vec::new();
-    if question.preference == Preference::Balanced {
-        papers = match &trial {
-            Some(_) => estimates(&papers_candidates()),
-            None => estimates(&papers_examples()),
-        };
-        let is_beaten = |paper: &Estimate| {
-            let blooms = all.iter().filter(|it| is_bloom(&it.filter));
-            blooms
-                .into_iter()
-                .any(|it| it.is_better_on_both_than(paper))
-        };
-        all.extend(
-            papers
-                .iter()
-                .filter(|it| !is_beaten(it))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-    }
+    let mut all = found.all;
     sort(question, &mut all);
-    sort(question, &mut papers);
     let Some(choice) = all.first().cloned() else {
-        return Err(too_small(question, &filters));
+        return Err(too_small(question));
     };
     let as_good = match (&trial, question.expected_distinct()) {
-        (Some(_), _) => AS_GOOD_MEASURED,
-        (None, Some(_)) => AS_GOOD_PREDICTED,
         (None, None) => AS_GOOD_UNKNOWN,
+        _ => AS_GOOD,
     };
     let choice = match (&trial, question.expected_distinct()) {
         (None, Some(_)) => firm(question, &all).unwrap_or(choice),
         _ => choice,
     };
-    let choice = cheaper_to_run(question, &choice, &all, as_good).unwrap_or(choice);
+    let is_beaten = |it: &Estimate| {
+        all.iter().any(|other| match trial {
+            Some(_) => other.is_better_on_both_than(it),
+            None => other.is_better_on_every_stream_than(it),
+        })
+    };
+    let eligible: Vec<Estimate> = all.iter().filter(|it| !is_beaten(it)).cloned().collect();
+    // What costs next to nothing less may be slower; what another beats is not taken for that.
+    let choice = cheaper_to_run(question, &choice, &eligible, as_good).unwrap_or(choice);
     let mut runners_up: Vec<Estimate> = Vec::new();
     for estimate in &all {
         let name = |it: &Estimate| it.filter.descriptor().name;
@@ -147,19 +157,15 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
     let keeps_bounds = question.excess(choice.fpr, choice.fnr) <= 1.0;
     Ok(Advice {
         reason: reason::of(question, &choice, keeps_bounds),
-        papers: papers
-            .first()
-            .and_then(|paper| reason::of_papers(&choice, paper, &all)),
+        papers: found
+            .papers
+            .and_then(|paper| reason::of_papers(&choice, &paper, &all)),
         keeps_bounds,
         sureness,
         least_fpr: question.bits_a_key().map(information::least_fpr),
         choice,
         runners_up,
     })
-}
-
-fn is_bloom(filter: &FilterSpec) -> bool {
-    matches!(filter.descriptor().name, "bloom" | "blocked")
 }
 
 /// Those that keep the bounds first, then by how little they exceed them; then by cost.
@@ -197,14 +203,16 @@ fn cheaper_to_run(
     };
     let no_less_firm = |it: &Estimate| it.fnr_range.1 <= best.fnr_range.1.max(NEXT_TO_NONE);
     let as_good = sorted.iter().filter(|it| {
-        it.score <= as_good * best.score && excess(it) <= excess(best) && no_less_firm(it)
+        it.score <= as_good * best.score + NEGLIGIBLE
+            && excess(it) <= excess(best)
+            && no_less_firm(it)
     });
     as_good.min_by_key(|it| lines(it)).cloned()
 }
 
 /// Nothing could be built: what the first candidate says of that.
-fn too_small(question: &Question<'_>, filters: &[FilterSpec]) -> BuildError {
-    let refused = filters
+fn too_small(question: &Question<'_>) -> BuildError {
+    let refused = candidates(question.bits_a_key(), question.preference)
         .iter()
         .find_map(|filter| AnyFilter::build(filter, question.memory_bits).err());
     refused.unwrap_or(BuildError::TooSmall {

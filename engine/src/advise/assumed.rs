@@ -6,8 +6,9 @@
 //! So a cost of twice the best one counts as much where all err often as where few do, and
 //! a filter that fails on one kind of stream is not saved by the others.
 
-use super::advice::{Estimate, Sureness};
-use super::question::Question;
+use super::advice::{Estimate, Found, Sureness};
+use super::candidate;
+use super::question::{Preference, Question};
 use crate::filter::FilterSpec;
 use crate::theory::{GapHistogram, Workload, predict};
 
@@ -35,8 +36,8 @@ pub(super) fn streams(question: &Question<'_>) -> Vec<Workload> {
                 .to_vec(),
         };
         for count in counts {
-            streams.push(Workload::uniform(count, distinct));
-            streams.push(Workload::with_gaps(count, distinct, &close(count)));
+            streams.push(Workload::uniform(count, distinct).coarse());
+            streams.push(Workload::with_gaps(count, distinct, &close(count)).coarse());
         }
     }
     streams
@@ -55,8 +56,30 @@ fn close(count: u64) -> GapHistogram {
     gaps
 }
 
+/// Estimates of the candidates, and of some of the papers' filters.
+pub(super) fn found(question: &Question<'_>) -> Found {
+    let mut all = estimates(
+        question,
+        &candidate::candidates(question.bits_a_key(), question.preference),
+    );
+    if question.preference != Preference::Balanced {
+        return Found { all, papers: None };
+    }
+    let papers = estimates(question, &candidate::papers_examples());
+    let is_beaten = |paper: &&Estimate| {
+        let mut blooms = all.iter().filter(|it| candidate::is_bloom(&it.filter));
+        blooms.any(|it| it.is_no_worse_than(paper))
+    };
+    let worth_it: Vec<Estimate> = papers.iter().filter(|it| !is_beaten(it)).cloned().collect();
+    all.extend(worth_it);
+    let best = papers
+        .into_iter()
+        .min_by(|a, b| a.score.total_cmp(&b.score));
+    Found { all, papers: best }
+}
+
 /// The expected rates of each candidate that can be built, averaged over the streams.
-pub(super) fn estimates(question: &Question<'_>, filters: &[FilterSpec]) -> Vec<Estimate> {
+fn estimates(question: &Question<'_>, filters: &[FilterSpec]) -> Vec<Estimate> {
     let streams = streams(question);
     let estimate = |filter: &FilterSpec| {
         let (mut fpr, mut fnr, mut logarithm) = (0.0, 0.0, 0.0);

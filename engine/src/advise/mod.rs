@@ -16,6 +16,7 @@ mod question;
 mod reason;
 mod sample;
 mod sizing;
+mod trial;
 
 pub use advice::{Advice, Estimate, Sureness};
 pub use candidate::{PAPERS, candidates, is_from_papers, papers_candidates};

@@ -87,7 +87,7 @@ impl Sample {
 }
 
 /// By bits that are independent of those a filter takes for its places.
-fn is_in(fingerprint: Fingerprint, sample_bits: u32) -> bool {
+pub(super) fn is_in(fingerprint: Fingerprint, sample_bits: u32) -> bool {
     Generator::from_state(fingerprint.0)
         .draw(0)
         .trailing_zeros()

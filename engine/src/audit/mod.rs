@@ -14,7 +14,7 @@
 mod estimate;
 mod table;
 
-pub use estimate::{AuditReport, Distinct, Estimate};
+pub use estimate::{AuditReport, Distinct, Estimate, Totals};
 pub use table::AuditTable;
 
 use std::ops::Range;
@@ -212,14 +212,14 @@ impl AuditedFilter {
     }
 
     /// What the audit has found, if there is one.
-    pub fn report(&self, region: &[u8]) -> Option<AuditReport> {
-        self.report_of_audit(&region[self.audit_range()?])
+    pub fn report(&self, region: &[u8], registers: &Registers) -> Option<AuditReport> {
+        self.report_of_audit(&region[self.audit_range()?], registers)
     }
 
     /// [`report`](AuditedFilter::report) from the audit's bytes alone.
-    pub fn report_of_audit(&self, audit: &[u8]) -> Option<AuditReport> {
+    pub fn report_of_audit(&self, audit: &[u8], registers: &Registers) -> Option<AuditReport> {
         let table = self.audit.as_ref()?;
-        Some(AuditReport::of(table, audit))
+        Some(AuditReport::of(table, audit, registers.into()))
     }
 }
 

@@ -185,7 +185,7 @@ fn read_audit(
         return Ok((None, None));
     };
     match read_part(medium, superblock, range) {
-        Ok(bytes) => Ok((filter.report_of_audit(&bytes), None)),
+        Ok(bytes) => Ok((filter.report_of_audit(&bytes, &superblock.registers), None)),
         Err(StoreError::Corrupt(damage)) => {
             let overtaken = newest_superblock_soon(medium)? != *superblock;
             Ok((None, (!overtaken).then_some(damage)))

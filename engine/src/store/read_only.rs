@@ -74,7 +74,9 @@ impl ReadOnlyStore {
 
     /// What is known of its own error; nothing if it was made without an audit.
     pub fn audit(&self) -> Option<AuditReport> {
-        self.snapshot.filter.report(self.region())
+        self.snapshot
+            .filter
+            .report(self.region(), &self.snapshot.registers)
     }
 
     /// The filter's share of the [region](ReadOnlyStore::region).

@@ -41,7 +41,7 @@ impl<M: Medium> Store<M> {
 
     /// What is known of its own error; nothing if it was made without an audit.
     pub fn audit(&self) -> Option<AuditReport> {
-        self.filter.report(self.live.bytes())
+        self.filter.report(self.live.bytes(), &self.registers)
     }
 
     /// The filter's share of the [region](Store::region).

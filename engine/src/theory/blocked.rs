@@ -123,18 +123,20 @@ impl Blocked {
             fpr += chance * power(self.load_of(keys), self.k);
             load += chance * self.load_of(keys);
         }
+        let at_rest = lines.iter().filter(|(keys, _)| *keys > to_rest);
+        let at_rest: Vec<(f64, f64)> = at_rest
+            .map(|&(keys, chance)| ((keys - to_rest) * self.inserted_share(), chance))
+            .collect();
         let (mut missed, mut rate) = (0.0, 0.0);
-        for atom in workload.repeats_at(now) {
-            let (place, part) = step_of(workload, now - atom.gap);
-            let last = inserted.len() - 1;
-            let (low, high) = (inserted[place.min(last)], inserted[(place + 1).min(last)]);
-            let since = inserted_now - (low + part * (high - low));
-            let miss = |&(keys, chance): &(f64, f64)| {
-                let past_rest = (keys - to_rest) * self.inserted_share();
-                chance * self.miss_after(since.min(past_rest), sets)
-            };
-            missed += atom.rate * lines.iter().map(miss).sum::<f64>();
-            rate += atom.rate;
+        if !at_rest.is_empty() {
+            let misses = Misses::new(self, &at_rest, inserted_now, sets);
+            for atom in workload.repeats_at(now) {
+                let (place, part) = step_of(workload, now - atom.gap);
+                let last = inserted.len() - 1;
+                let (low, high) = (inserted[place.min(last)], inserted[(place + 1).min(last)]);
+                missed += atom.rate * misses.after(inserted_now - (low + part * (high - low)));
+                rate += atom.rate;
+            }
         }
         PredictedPoint {
             position: now,
@@ -142,5 +144,45 @@ impl Blocked {
             fnr: if rate > 0.0 { missed / rate } else { 0.0 },
             load,
         }
+    }
+}
+
+/// The chance that a repeat is missed, by how many keys its line took since: worked out for
+/// some numbers of keys and read off for others, as every gap asks for its own.
+struct Misses {
+    most: f64,
+    table: [f64; Self::STEPS + 1],
+}
+
+impl Misses {
+    const STEPS: usize = 24;
+
+    /// Lines at rest, by the keys that each took since it is, with their chances.
+    fn new(blocked: &Blocked, at_rest: &[(f64, f64)], inserted: f64, sets: f64) -> Self {
+        let longest = at_rest
+            .iter()
+            .fold(0.0f64, |most, (keys, _)| most.max(*keys));
+        let most = longest.min(inserted).max(1e-9);
+        let chance = |since: f64| -> f64 {
+            let miss =
+                |&(keys, chance): &(f64, f64)| chance * blocked.miss_after(since.min(keys), sets);
+            at_rest.iter().map(miss).sum()
+        };
+        let mut table = [0.0; Self::STEPS + 1];
+        for (i, entry) in table.iter_mut().enumerate() {
+            let share = i as f64 / Self::STEPS as f64;
+            *entry = chance(most * share * share);
+        }
+        Misses { most, table }
+    }
+
+    fn after(&self, since: f64) -> f64 {
+        let share = (since / self.most).clamp(0.0, 1.0);
+        let step = libm::sqrt(share) * Self::STEPS as f64;
+        let place = (step as usize).min(Self::STEPS - 1);
+        // Between two entries it is straight in the keys, not in their root.
+        let at = |i: usize| (i * i) as f64 / (Self::STEPS * Self::STEPS) as f64;
+        let part = (share - at(place)) / (at(place + 1) - at(place));
+        self.table[place] + part * (self.table[place + 1] - self.table[place])
     }
 }

@@ -151,6 +151,34 @@ mod tests {
         }
     }
 
+    /// A stream known less well leads to nearly the same rates, of all filters that are
+    /// advised without a sample.
+    #[test]
+    fn a_coarse_stream_is_nearly_the_same() {
+        use crate::advise::{Preference, candidates};
+        let close = (0..20).fold(GapHistogram::default(), |mut gaps, octave| {
+            gaps.record(1 << octave, 1);
+            gaps
+        });
+        for fine in [
+            Workload::uniform(2_000_000, 400_000),
+            Workload::uniform(1_000_000, 900_000),
+            Workload::with_gaps(2_000_000, 400_000, &close),
+        ] {
+            let (coarse, memory_bits) = (fine.coarse(), 4 * fine.distinct() as u64);
+            for spec in candidates(Some(4.0), Preference::Balanced) {
+                let rates = |workload| {
+                    let found = predict(&spec, memory_bits, workload).expect("a formula");
+                    [found.fpr, found.fnr]
+                };
+                for (fine, coarse) in rates(&fine).into_iter().zip(rates(&coarse)) {
+                    let off = (fine - coarse).abs();
+                    assert!(off <= 0.02 * fine + 1e-4, "{spec}: {fine}, {coarse}");
+                }
+            }
+        }
+    }
+
     /// With no gaps counted and with those of a shuffled stream counted it is the same.
     #[test]
     fn the_assumed_gaps_are_those_of_a_shuffle() {

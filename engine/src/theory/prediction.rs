@@ -4,9 +4,6 @@ use serde::Serialize;
 
 use super::workload::Workload;
 
-/// Steps along a stream. They are dense at its start, where empty filters change fast.
-const STEPS: usize = 256;
-
 /// How a number relates to the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -161,19 +158,21 @@ impl Prediction {
     }
 }
 
-/// The positions of a curve: N·(i/STEPS)³.
+/// The positions of a curve: N·(i/steps)³, dense at its start, where empty filters change
+/// fast.
 pub(super) fn positions(workload: &Workload) -> impl Iterator<Item = f64> + use<> {
-    let count = workload.count();
-    (0..=STEPS).map(move |i| {
-        let share = i as f64 / STEPS as f64;
+    let (count, steps) = (workload.count(), workload.steps());
+    (0..=steps).map(move |i| {
+        let share = i as f64 / steps as f64;
         count * share * share * share
     })
 }
 
 /// Where a position lies among [`positions`], as a whole place and a part of a step.
 pub(super) fn step_of(workload: &Workload, position: f64) -> (usize, f64) {
+    let steps = workload.steps();
     let share = (position / workload.count()).clamp(0.0, 1.0);
-    let step = libm::cbrt(share) * STEPS as f64;
-    let place = (step as usize).min(STEPS - 1);
+    let step = libm::cbrt(share) * steps as f64;
+    let place = (step as usize).min(steps - 1);
     (place, step - place as f64)
 }

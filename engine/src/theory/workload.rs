@@ -21,12 +21,20 @@ const OCTAVES: u32 = 40;
 /// Gaps an octave, where none were counted.
 const STEPS: u32 = 12;
 
+/// Steps along a stream.
+const FINE_STEPS: usize = 256;
+const COARSE_STEPS: usize = 80;
+/// Gaps of an octave with less than this share of all repeats are taken for one.
+const COARSE_SHARE: f64 = 0.02;
+
 /// A stream, as theory sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     count: f64,
     distinct: f64,
     atoms: Vec<Atom>,
+    /// Steps along the stream at which formulas are worked out.
+    steps: usize,
 }
 
 /// Repeats at one gap.
@@ -86,27 +94,48 @@ impl Workload {
         } else {
             0.0
         };
-        let (mut rates, mut moments) = (0.0, 0.0);
-        let mut atoms: Vec<Atom> = Vec::with_capacity(pairs.len());
-        for &(gap, repeats) in pairs {
+        let atoms = pairs.iter().map(|&(gap, repeats)| {
             let rate = scale * repeats / (n - gap).max(1.0);
-            if rate <= 0.0 {
-                continue;
-            }
-            rates += rate;
-            moments += rate * gap;
-            atoms.push(Atom {
-                gap,
-                rate,
-                rates,
-                moments,
-            });
-        }
+            (gap, rate)
+        });
         Workload {
             count: n,
             distinct: distinct as f64,
-            atoms,
+            atoms: summed(atoms),
+            steps: FINE_STEPS,
         }
+    }
+
+    /// The same stream known less well: a fraction of the work for those who ask about many
+    /// filters, and rates that differ by a hundredth or so.
+    pub(crate) fn coarse(&self) -> Self {
+        let all = self.atoms.last().map_or(0.0, |atom| atom.rates);
+        let mut merged: Vec<(f64, f64)> = Vec::new();
+        let mut start = 0.0;
+        for atom in &self.atoms {
+            match merged.last_mut() {
+                Some((gap, rate))
+                    if atom.gap < 2.0 * start && *rate + atom.rate <= COARSE_SHARE * all =>
+                {
+                    *gap = (*gap * *rate + atom.gap * atom.rate) / (*rate + atom.rate);
+                    *rate += atom.rate;
+                }
+                _ => {
+                    merged.push((atom.gap, atom.rate));
+                    start = atom.gap;
+                }
+            }
+        }
+        Workload {
+            atoms: summed(merged.into_iter()),
+            steps: COARSE_STEPS,
+            ..*self
+        }
+    }
+
+    /// Steps along the stream.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
     }
 
     /// Places.
@@ -137,6 +166,22 @@ impl Workload {
         let repeats = shorter.map_or(0.0, |atom| window * atom.rates - atom.moments);
         (window - repeats).clamp(window.min(1.0), window)
     }
+}
+
+/// Gaps in rising order with their rates, and the sums of these.
+fn summed(pairs: impl Iterator<Item = (f64, f64)>) -> Vec<Atom> {
+    let (mut rates, mut moments) = (0.0, 0.0);
+    let atoms = pairs.filter(|(_, rate)| *rate > 0.0).map(|(gap, rate)| {
+        rates += rate;
+        moments += rate * gap;
+        Atom {
+            gap,
+            rate,
+            rates,
+            moments,
+        }
+    });
+    atoms.collect()
 }
 
 #[cfg(test)]

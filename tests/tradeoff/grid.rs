@@ -1,0 +1,70 @@
+//! Every filter of the registry at many parameters. What the adviser is judged by is written
+//! down here on its own: it cannot look better by knowing fewer configurations.
+
+use dedupstore::FilterSpec;
+
+/// All configurations.
+pub fn grid() -> Vec<FilterSpec> {
+    let mut texts = bits();
+    texts.extend(fingerprints());
+    texts.extend(papers());
+    let parsed = texts.iter().map(|text| text.parse());
+    parsed.map(|it| it.expect("a filter")).collect()
+}
+
+/// Filters that set bits and clear them rarely or never.
+fn bits() -> Vec<String> {
+    let mut texts = Vec::new();
+    for k in [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24] {
+        texts.push(format!("bloom:k={k}"));
+        texts.extend([50, 60, 70, 85, 100].map(|cap| format!("blocked:k={k},cap={cap}")));
+    }
+    texts.extend([2, 5].map(|k| format!("bloom:k={k},layout=partitioned")));
+    texts.extend([1, 2, 3].map(|k| format!("counting:k={k},bits=2")));
+    for k in [1, 2, 3, 4, 6, 9, 12] {
+        texts.extend([35, 50, 70].map(|fill| format!("aging:k={k},fill={fill}")));
+    }
+    texts
+}
+
+/// Filters that keep fingerprints and forget the oldest.
+fn fingerprints() -> Vec<String> {
+    // One value a slot is a bit, and `bloom:k=1`.
+    let mut texts: Vec<String> = [2, 3, 5, 7, 10, 15, 22, 31, 63, 127, 255, 1023, 4095, 65_535]
+        .map(|values| format!("slot:values={values}"))
+        .to_vec();
+    for bits in [2, 3, 4, 5, 6, 8, 10, 12, 16, 21, 32] {
+        let fields = 64 / bits;
+        for insert in [0, fields / 4, fields / 2, 3 * fields / 4] {
+            texts.push(format!("word:bits={bits},insert={insert}"));
+        }
+        texts.push(format!("word:bits={bits},insert={},hit=up", fields / 2));
+    }
+    for bits in [4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32] {
+        texts.extend([0, 2, 4, 6].map(|insert| format!("recent:bits={bits},insert={insert}")));
+    }
+    for policy in ["lru", "clock"] {
+        texts.push(format!("buffer:policy={policy}"));
+    }
+    texts.extend([0.01, 0.1, 0.4].map(|q| format!("fpbuffer:q={q}")));
+    texts
+}
+
+fn papers() -> Vec<String> {
+    let mut texts = Vec::new();
+    for k in [1, 2, 3, 4, 6] {
+        for name in ["rlbsbf", "bsbf", "bsbfsd", "rsbf"] {
+            texts.push(format!("{name}:k={k}"));
+        }
+    }
+    for k in [1, 2, 3, 5] {
+        for (p, max) in [(1, 1), (2, 1), (4, 1), (10, 1), (10, 3), (30, 7)] {
+            texts.push(format!("stable:k={k},p={p},max={max}"));
+        }
+    }
+    for (r, kept, k) in [(2, 1, 2), (2, 1, 4), (4, 2, 4), (6, 3, 4), (8, 5, 4)] {
+        texts.push(format!("sqf:r={r},rr={kept},k={k}"));
+        texts.push(format!("dsqf:r={r},rr={kept},k={k}"));
+    }
+    texts
+}
