@@ -75,7 +75,12 @@ export class RateChart {
 
   showTheory(shows: boolean): void {
     this.#showsTheory = shows;
-    this.#redraw();
+    const plot = this.#plot;
+    // Behind the position and what is measured.
+    const first = 1 + this.#data.lines.length;
+    plot?.batch(() => {
+      this.#data.lines.forEach((_, place) => plot.setSeries(first + place, { show: shows }));
+    });
   }
 
   clear(): void {

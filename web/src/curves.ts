@@ -52,9 +52,12 @@ export class CurvesView {
     for (const { measure, chart } of this.#charts) {
       chart.show(dataOf(snapshot, measure));
     }
-    // Hundreds of cells, which few look at while they change.
-    if (isLast || this.#twin.closest('details')?.open === true) {
+    // Hundreds of cells, which few look at while they change; at the end they come behind
+    // what everybody looks at.
+    if (this.#twin.closest('details')?.open === true) {
       this.#writeTwin(snapshot);
+    } else if (isLast) {
+      setTimeout(() => this.#writeTwin(snapshot));
     }
     if (isLast || performance.now() - this.#spokenAt > SPOKEN_MILLISECONDS) {
       this.#spoken.textContent = inWords(snapshot);

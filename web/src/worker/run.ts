@@ -10,7 +10,7 @@ import { withPart } from './part.js';
 import { copied, snapshot } from './plain.js';
 
 /** Often enough to look alive; what is drawn takes its time from what is computed. */
-const PROGRESS_MILLISECONDS = 200;
+const PROGRESS_MILLISECONDS = 250;
 /** Theory is asked again when the log has grown by this factor; it takes a moment. */
 const ASK_THEORY_GROWTH = 2;
 /** Enough lines to find a clock in. */
