@@ -21,7 +21,7 @@ use super::superblock::{Superblock, VERSION};
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
 use crate::filter::Recorded;
 use crate::fingerprint::HashScheme;
-use crate::theory::{Forecast, forecast, standing};
+use crate::theory::{Forecast, GapHistogram, forecast, standing};
 
 /// What there is to say of a store. Counts, load and rates are those of the last
 /// checkpoint; sequence numbers say how much more the log holds.
@@ -90,8 +90,8 @@ pub struct Inspection {
     pub audit: Option<AuditReport>,
     /// When the filter will be too full at the present rate; nothing if its load settles.
     pub forecast: Option<Forecast>,
-    /// What theory says of the next new key being taken for Seen, from the counts alone and
-    /// as if repeats were uniform picks.
+    /// What theory says of the next new key being taken for Seen, from the counts and from how
+    /// far back the audit found repeats; as if they were uniform picks where it found none.
     pub predicted_fpr: Option<f64>,
     /// The same of the next repeat being taken for New.
     pub predicted_fnr: Option<f64>,
@@ -113,11 +113,14 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
     let now = medium.unix_seconds();
     let (audit, audit_damage) = read_audit(medium, superblock, &filter)?;
     let damage = look.damage.as_ref().or(audit_damage.as_ref());
+    let gaps = audit.as_ref();
+    let gaps = gaps.and_then(|audit| GapHistogram::of_octaves(&audit.gaps));
     let standing = standing(
         &spec,
         parameters.memory_bits,
         registers.observations(),
         registers.new_count(),
+        gaps.as_ref(),
     );
     let hexadecimal = superblock.store_id.iter().map(|byte| format!("{byte:02x}"));
     Ok(Inspection {

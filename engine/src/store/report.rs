@@ -63,8 +63,13 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
             share => percent(share),
         };
         let distinct = inspection.predicted_distinct.unwrap_or(0);
+        let sampled = inspection.audit.as_ref();
+        let title = match sampled.is_some_and(|audit| !audit.gaps.is_empty()) {
+            true => "Theory, from these counts and how far back the audit's repeats lie",
+            false => "Theory, from these counts, if repeats are uniform picks",
+        };
         group(
-            "Theory, from these counts, if repeats are uniform picks",
+            title,
             &[
                 ("distinct keys", format!("about {}", grouped(distinct))),
                 ("FPR", predicted(inspection.predicted_fpr)),

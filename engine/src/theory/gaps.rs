@@ -27,6 +27,20 @@ pub struct GapBucket {
 }
 
 impl GapHistogram {
+    /// Of repeats by octave: the n-th number is about gaps from 2^n to 2^(n+1). A gap is taken
+    /// to be anywhere in its octave. Nothing if there is no repeat.
+    pub fn of_octaves(repeats: &[u64]) -> Option<Self> {
+        let mut histogram = GapHistogram::default();
+        for (from, &repeats) in (0..63).map(|octave| 1u64 << octave).zip(repeats) {
+            let parts = from.min(STEPS);
+            for part in 0..parts {
+                let share = repeats / parts + u64::from(part < repeats % parts);
+                histogram.record(from + from / parts * part, share);
+            }
+        }
+        (histogram.total() > 0).then_some(histogram)
+    }
+
     /// Counts `weight` gaps of one length.
     #[inline]
     pub fn record(&mut self, gap: u64, weight: u64) {
@@ -34,8 +48,8 @@ impl GapHistogram {
         if place >= self.counts.len() {
             self.counts.resize(place + 1, 0);
         }
-        self.counts[place] += weight;
-        self.total += weight;
+        self.counts[place] = self.counts[place].saturating_add(weight);
+        self.total = self.total.saturating_add(weight);
     }
 
     /// How many gaps were counted.

@@ -1,12 +1,13 @@
 //! What durability costs:
 //! `cargo bench -p dedupstore-benches --bench store [-- SIZE_MIB [SECTION …] [FILTER …]]`.
 //!
-//! Five sections, each with its target beside its figures: `sustained`, `rivals`, `stall`,
-//! `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, as the
+//! Six sections, each with its target beside its figures: `sustained`, `audit`, `rivals`,
+//! `stall`, `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, as the
 //! machine may be busy with other things; processor time is given where that matters. The
 //! files lie in cargo's target directory, so that the disk is a real one. Processor time
 //! is known on Linux only.
 
+mod audit;
 mod measure;
 mod opening;
 mod recovery;
@@ -17,8 +18,9 @@ mod sustained;
 
 type Section = fn(u64);
 
-const SECTIONS: [(&str, Section); 5] = [
+const SECTIONS: [(&str, Section); 6] = [
     ("sustained", sustained::run),
+    ("audit", audit::run),
     ("rivals", rivals::run),
     ("stall", stall::run),
     ("opening", opening::run),
