@@ -40,10 +40,16 @@ export function formatShortCount(count: number): string {
   return count < 1e5 ? WHOLE.format(count) : SHORT.format(count);
 }
 
+/** Below this a row of zeros says no more than that it is less. */
+const LEAST_SHOWN = 0.000001;
+
 /** A share with as many digits as mean something. */
 export function formatShare(share: number | null): string {
   if (share === null) {
     return NOTHING;
+  }
+  if (share > 0 && share < LEAST_SHOWN) {
+    return `<${NO_BREAK_SPACE}${UP_TO_THREE_DIGITS.format(LEAST_SHOWN * 100)}${NO_BREAK_SPACE}%`;
   }
   const digits = share === 0 || share === 1 ? WHOLE : THREE_DIGITS;
   return digits.format(share * 100) + NO_BREAK_SPACE + '%';
@@ -62,7 +68,7 @@ export function formatNanoseconds(nanoseconds: number | null): string {
 
 /** A number with as many digits as a person reads. */
 export function formatDigits(value: number): string {
-  return UP_TO_THREE_DIGITS.format(value);
+  return value > 0 && value < LEAST_SHOWN ? `<${NO_BREAK_SPACE}${LEAST_SHOWN}` : UP_TO_THREE_DIGITS.format(value);
 }
 
 /** A size as the command line takes it, to the byte. */
