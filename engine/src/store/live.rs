@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use memmap2::MmapMut;
 
@@ -33,6 +34,10 @@ const SAVED: u8 = 2;
 /// the others soon, and a call that writes four takes less than twice as long as one that
 /// writes one.
 const BLOCKS_A_GROUP: usize = 4;
+
+/// How often a block that the other side holds is asked for before it is slept on.
+const SPINS: u32 = 64;
+const NAP: Duration = Duration::from_micros(20);
 
 /// What keeps the bytes of a region.
 pub enum Owner {
@@ -245,13 +250,20 @@ impl Frozen {
         self.states[block].compare_exchange(OPEN, CLAIMED, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Claims an open block, or waits until it is saved and says no.
+    /// Claims an open block, or waits until it is saved and says no. Who holds it copies 8 KiB,
+    /// and is soon done, unless it lost its processor on the way: then there is nothing to
+    /// be gained by burning ours.
     fn claim(&self, block: usize) -> bool {
+        let mut spins = 0;
         loop {
             match self.try_claim(block) {
                 Ok(_) => return true,
                 Err(SAVED) => return false,
-                Err(_) => std::thread::yield_now(),
+                Err(_) if spins < SPINS => {
+                    spins += 1;
+                    std::thread::yield_now();
+                }
+                Err(_) => std::thread::sleep(NAP),
             }
         }
     }
