@@ -69,6 +69,8 @@ test('filters of every kind fill as lines come, one by one', async () => {
       if (!(await page.locator('#inside-twin-table').isVisible())) {
         await page.getByText('The cells as a table').click();
       }
+      // It is filled when it is opened, a moment after the click.
+      await page.locator('#inside-twin-table td code').first().waitFor();
       const before = await cells(playground);
       assert.ok(before.length > 0 && before.every((cell) => /^0+$/.test(cell)), name);
       await stepTo(playground, 3);
