@@ -2,7 +2,7 @@
 //! writes the image.
 //!
 //! A filter touches its region at random, so soon after a freeze the writer has to save
-//! most blocks itself. Copying one is several times as fast as a call to the system, and
+//! most blocks itself. Copying one is faster than a call to the system that writes it, and
 //! two threads that write to one file wait for each other in the kernel. So the writer
 //! copies into memory of a fixed size and goes on; where that is full it waits, which
 //! keeps it to the pace at which the image is written.
