@@ -3,6 +3,7 @@
 //! A batch is dispatched once; inside it the compiler sees one concrete filter and one
 //! concrete region, so choosing a filter at run time costs nothing an observation.
 
+use super::watch::Watch;
 use super::{
     Aging, Anatomy, Blocked, Bloom, Bsbf, Bsbfsd, Buffer, BuildError, CannotForget, Counting,
     Descriptor, Dsqf, Evidence, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
@@ -141,8 +142,24 @@ impl AnyFilter {
         observations: &[Observation],
         verdicts: &mut [Verdict],
     ) {
+        let mut nobody = Watch::for_nothing();
+        self.observe_watched(region, registers, observations, verdicts, &mut nobody);
+    }
+
+    /// The same, and which of the observations are [watched](Watch) for.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub(crate) fn observe_watched<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+        watch: &mut Watch,
+    ) {
         assert_eq!(observations.len(), verdicts.len());
-        dispatch!(self, f => run(f, region, registers, observations, verdicts));
+        dispatch!(self, f => run(f, region, registers, observations, verdicts, watch));
     }
 
     /// Whether a Seen verdict changes nothing but the counts and the generator.
@@ -271,6 +288,7 @@ fn run<F: Filter, R: Region + ?Sized>(
     registers: &mut Registers,
     observations: &[Observation],
     verdicts: &mut [Verdict],
+    watch: &mut Watch,
 ) {
     // Requests one after the other let the processor have many under way at once; between
     // the long stretches of work that observing is, it would see only a few. More of them
@@ -301,6 +319,7 @@ fn run<F: Filter, R: Region + ?Sized>(
         for (i, (observation, verdict)) in (first..).zip(pairs) {
             *verdict = filter.observe(region, registers, before(i), *observation);
             registers.count_observation();
+            watch.look(i, observation.fingerprint);
             new += u64::from(*verdict == Verdict::New);
         }
     }
