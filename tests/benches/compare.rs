@@ -65,15 +65,18 @@ fn timed(contender: &mut Contender, keys: &[Observation]) -> f64 {
     spent
 }
 
-/// Three in ten are new; the others came in an earlier round.
+/// Three in ten are new; the others came in this round or an earlier one.
 fn keys_of(round: u64) -> Vec<Observation> {
     let hasher = KeyHasher::new(1);
-    let fresh = KEYS_A_ROUND as u64 * 3 / 10;
+    let mut known = round * (KEYS_A_ROUND as u64 * 3 / 10);
     (0..KEYS_A_ROUND as u64)
         .map(|i| {
             let number = match i % 10 {
-                0..3 => round * fresh + i,
-                _ => hasher.fingerprint(&i.to_le_bytes()).0 % ((round + 1) * fresh),
+                0..3 => {
+                    known += 1;
+                    known - 1
+                }
+                _ => hasher.fingerprint(&(!i).to_le_bytes()).0 % known,
             };
             hasher.fingerprint(&number.to_le_bytes()).into()
         })
