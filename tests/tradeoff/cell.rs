@@ -112,9 +112,15 @@ impl Cell {
 
     /// Whether nothing that was run has better counts.
     pub fn is_on_front_by_counts(&self, run: &Run) -> bool {
-        !self.all().any(|other| {
+        self.better_by_counts(run).is_none()
+    }
+
+    /// Something with better counts on both rates, and the counts of both.
+    pub fn better_by_counts(&self, run: &Run) -> Option<(&Run, Errors, Errors)> {
+        self.all().find_map(|other| {
             let (others, mine) = other.beside(run);
-            others.better_on_both_than(mine)
+            let better = others.better_on_both_than(mine);
+            better.then_some((other, others, mine))
         })
     }
 

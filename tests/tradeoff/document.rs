@@ -35,13 +35,14 @@ pub fn document(
          keeps every key where one that keeps the last few would do: that is where it misses. One \
          filter for each memory, the same on all streams, would be good in {} of {} cells at the \
          most, by bare counts, even if it were chosen with this table in hand; on the other streams, \
-         in {} of {}.\n\
-         \n## What is picked\n\n",
+         in {} of {}.\n",
         most_without_a_look(cells),
         cells.len(),
         most_without_a_look(held_out),
         held_out.len(),
     );
+    text += &undecided(cells.iter().chain(held_out));
+    text += "\n## What is picked\n\n";
     text += &picks(cells);
     text += &format!(
         "\n## What is picked on other streams\n\nOther parameters and other seeds, {} keys, at most {} \
@@ -87,6 +88,40 @@ fn tallies(ours: &Tally, held_out: &Tally) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Picks that something beats by its counts, and by no more than chance explains.
+fn undecided<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
+    let mut text = String::new();
+    for cell in cells {
+        for pick in [&cell.untold, &cell.told] {
+            let beaten = cell.better_by_counts(pick);
+            let by_chance = !cell.is_near(pick) && cell.is_on_front(pick);
+            if let Some((other, others, mine)) = beaten.filter(|_| by_chance) {
+                let _ = writeln!(
+                    text,
+                    "- `{}` at {} bits: `{}` against `{}` dropped {} against {} new keys, and missed \
+                     {} against {} repeats.",
+                    cell.stream,
+                    cell.bits_a_key,
+                    other.filter,
+                    pick.filter,
+                    others.dropped,
+                    mine.dropped,
+                    others.missed,
+                    mine.missed,
+                );
+            }
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!(
+            "\nWhere a pick counts as beaten by less than two standard errors, it may be a tie (a Bloom \
+             filter's bits in one span or in k parts are told apart by about one error in as many as \
+             there are bits):\n\n{text}"
+        ),
+    }
 }
 
 /// A line a cell: the best, and how far from it what was picked is.

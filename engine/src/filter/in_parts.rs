@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use super::descriptor::Descriptor;
 use super::parts::Parts;
 use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
-use crate::bytes::{bit, clear_bit, set_bit};
+use crate::bytes::{clear_bit, set_bit};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -74,11 +74,9 @@ impl<C: Clearing> InParts<C> {
         let victims = C::victims(&self.parts);
         for number in 0..victims {
             if let Some(victim) = C::victim(&self.parts, registers, number, generator.draw(number))
-                && bit(region.bytes(), victim)
             {
-                // Only if it is set: a line that is not written need not be written back.
-                clear_bit(region, victim);
-                change(registers, number, -1);
+                let cleared = i64::from(clear_bit(region, victim));
+                change(registers, number, -cleared);
             }
         }
         for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
