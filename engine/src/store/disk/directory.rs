@@ -21,7 +21,18 @@ pub struct Directory {
     path: PathBuf,
     files: [File; 5],
     /// Held by the one writer; readers have none.
-    _lock: Option<File>,
+    _lock: Option<Lock>,
+}
+
+/// A lock that ends with this, not with the last copy of the handle: a process that another
+/// thread is just starting has a copy of every handle, until it becomes another program.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 impl Directory {
@@ -90,7 +101,7 @@ impl Directory {
         let directory = Directory {
             path: making.to_owned(),
             files,
-            _lock: Some(lock),
+            _lock: Some(Lock(lock)),
         };
         fill(&directory)?;
         for file in StoreFile::ALL {
@@ -129,7 +140,7 @@ impl Directory {
         Ok(Directory {
             path: path.to_owned(),
             files: open_files(path, true)?,
-            _lock: Some(lock),
+            _lock: Some(Lock(lock)),
         })
     }
 
@@ -143,7 +154,7 @@ impl Directory {
             Ok(()) => Ok(Directory {
                 path: path.to_owned(),
                 files: open_files(path, false)?,
-                _lock: Some(lock),
+                _lock: Some(Lock(lock)),
             }),
             Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
                 path: path.to_owned(),

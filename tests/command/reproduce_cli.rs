@@ -6,8 +6,10 @@ use std::process::{Command, Output};
 use dedupstore_tests::fixture;
 use serde_json::Value;
 
+use crate::DEDUPSTORE;
+
 fn reproduce(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dedupstore"))
+    Command::new(DEDUPSTORE)
         .arg("reproduce")
         .args(arguments)
         .args(["--scale", "10000"])

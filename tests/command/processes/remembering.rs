@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 
 use dedupstore::store::{OpenOptions, Store};
 
-use crate::{create, dedupstore, open_closed, place, standard_error, succeed};
+use super::{create, dedupstore, open_closed, place, standard_error, succeed};
 
 /// Runs with standard input to the end.
 fn feed(arguments: &[&str], input: &str) -> Output {

@@ -9,7 +9,7 @@ use dedupstore_tests::fixture;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 
 /// A directory to run commands in.
 struct Place(TempDir);

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use dedupstore_tests::root;
 
+use crate::DEDUPSTORE;
+
 /// Each `$ command` of the console blocks, with the output that follows it.
 fn sessions(text: &str) -> Vec<(String, String)> {
     let mut sessions: Vec<(String, String)> = Vec::new();
@@ -41,9 +43,7 @@ fn the_session_prints_what_it_says() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("kept");
     let sessions = sessions(&readme);
     assert!(sessions.len() >= 3);
-    let programs = Path::new(env!("CARGO_BIN_EXE_dedupstore"))
-        .parent()
-        .expect("a directory");
+    let programs = Path::new(DEDUPSTORE).parent().expect("a directory");
     let path = std::env::var("PATH").expect("a path");
     // A place of its own, as some commands leave something behind.
     let place = tempfile::TempDir::new().expect("a place");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 const RED: &str = "\x1b[31m";
 
 /// What a shell command shows on a terminal of its own; nothing if there can be none.

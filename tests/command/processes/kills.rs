@@ -9,7 +9,7 @@ use std::time::Duration;
 use dedupstore::SeenSet;
 use dedupstore::rng::Generator;
 
-use crate::{create, dedupstore, open_closed, place, setting, succeed};
+use super::{create, dedupstore, open_closed, place, setting, succeed};
 
 /// Or as many as `DEDUPSTORE_KILLS` says.
 const CYCLES: u64 = 20;

@@ -12,7 +12,7 @@ use dedupstore::store::{OpenOptions, Store};
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 
 /// Both streams of a command run in a directory, under the command itself.
 fn transcript(directory: &Path, command: &str) -> String {

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 
 fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(DEDUPSTORE)

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 
 /// Runs with arguments and standard input to the end.
 fn run(arguments: &[&str], input: &[u8]) -> Output {

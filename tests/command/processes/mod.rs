@@ -15,7 +15,7 @@ use std::process::{Command, Output, Stdio};
 use dedupstore::store::{OpenOptions, Store};
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 
 /// A place, and the name of a store in it.
 fn place() -> (TempDir, PathBuf) {

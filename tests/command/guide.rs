@@ -6,6 +6,8 @@ use std::process::Command;
 
 use dedupstore_tests::root;
 
+use crate::DEDUPSTORE;
+
 /// The fenced shell blocks, each with the heading above it.
 fn recipes(text: &str) -> Vec<(String, String)> {
     let mut recipes: Vec<(String, String)> = Vec::new();
@@ -37,9 +39,7 @@ fn every_recipe_works_as_it_stands() {
     let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("kept");
     let recipes = recipes(&guide);
     assert!(recipes.len() >= 9, "{}", recipes.len());
-    let programs = Path::new(env!("CARGO_BIN_EXE_dedupstore"))
-        .parent()
-        .expect("a directory");
+    let programs = Path::new(DEDUPSTORE).parent().expect("a directory");
     let path = std::env::var("PATH").expect("a path");
     for (heading, recipe) in recipes {
         let place = tempfile::TempDir::new().expect("a place");

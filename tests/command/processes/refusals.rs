@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dedupstore::store::{OpenOptions, Store};
 
-use crate::{SmallDisk, contents, create, dedupstore, place, standard_error, succeed};
+use super::{SmallDisk, contents, create, dedupstore, place, standard_error, succeed};
 
 #[track_caller]
 fn refuses(arguments: &[&str], around: &Path, parts: &[&str]) {

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use dedupstore::store::{OpenOptions, Store};
 
-use crate::{SmallDisk, create, dedupstore, open_closed, place, standard_error, succeed};
+use super::{SmallDisk, create, dedupstore, open_closed, place, standard_error, succeed};
 
 #[test]
 fn a_disk_without_room_fails_the_making_and_leaves_nothing() {

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use dedupstore::store::{CreateOptions, Durability, OpenOptions, Store};
 use tempfile::TempDir;
 
-const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");
+use crate::DEDUPSTORE;
 
 fn run(arguments: &[&str]) -> Output {
     let output = Command::new(DEDUPSTORE).args(arguments).output();

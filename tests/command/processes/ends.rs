@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use dedupstore::Verdict;
 use dedupstore::store::{OpenOptions, Store};
 
-use crate::{DEDUPSTORE, create, dedupstore, open_closed, place, standard_error};
+use super::{create, dedupstore, open_closed, place, standard_error};
+use crate::DEDUPSTORE;
 
 /// A running `filter`, fed by hand.
 fn start(store: &Path) -> (Child, ChildStdin) {

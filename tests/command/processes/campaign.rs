@@ -14,8 +14,7 @@ use dedupstore::rng::Generator;
 use dedupstore::store::{CreateOptions, Durability, OpenOptions, Store};
 use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 
-use crate::place;
-use crate::setting;
+use super::{place, setting};
 
 const FILTER: &str = "stable:k=3,p=10,max=3";
 const MEMORY_BITS: u64 = 8 << 20;
@@ -79,7 +78,7 @@ fn start_writer(path: &Path, every: bool) -> Child {
     let this = std::env::current_exe().expect("this program");
     let mut command = Command::new(this);
     command
-        .args(["--exact", "campaign::writer", "--nocapture"])
+        .args(["--exact", "processes::campaign::writer", "--nocapture"])
         .env(STORE, path)
         .stdout(Stdio::piped());
     if every {
