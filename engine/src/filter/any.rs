@@ -14,12 +14,13 @@ use crate::prefetch;
 use crate::region::Region;
 
 /// How many observations ahead memory is asked for, at least: far enough to cover a miss
-/// in memory, near enough that the line is still in the first cache when it is used.
-const LOOKAHEAD: usize = 16;
+/// in memory, near enough that the line is still in the first cache when it is used. What
+/// WebAssembly asks for has come when it goes on.
+const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 16 };
 /// How many observations ahead the memory is asked for that only new keys touch.
-const SECOND_LOOKAHEAD: usize = 8;
+const SECOND_LOOKAHEAD: usize = LOOKAHEAD / 2;
 /// How many lines are asked for in a row, at most.
-const REQUESTS: usize = 8;
+const REQUESTS: usize = if cfg!(target_family = "wasm") { 64 } else { 8 };
 
 macro_rules! filters {
     ($($filter:ident),+ $(,)?) => {
@@ -296,7 +297,8 @@ fn run<F: Filter, R: Region + ?Sized>(
     let burst = (REQUESTS / filter.lines_touched() as usize).max(1);
     let start = registers.generator();
     let before = |index: usize| start.ahead(index as u64 * filter.draws());
-    let some = |count: usize| if prefetch::IS_THERE { count } else { 0 };
+    let pays = prefetch::pays(region.bytes().len());
+    let some = |count: usize| if pays { count } else { 0 };
     let ask = |region: &R, first: usize, count: usize| {
         for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
             filter.prefetch(region.bytes(), before(i), later.fingerprint);
