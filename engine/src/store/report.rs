@@ -55,7 +55,10 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
         ],
     );
     if let Some(audit) = &inspection.audit {
-        group("Audited, 95 % interval", &audited(audit));
+        group(
+            "Audited since the beginning, 95 % interval",
+            &audited(audit),
+        );
     }
     if let Some(by) = inspection.predicted_by {
         let predicted = |share: Option<f64>| match share {
@@ -72,8 +75,14 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
             title,
             &[
                 ("distinct keys", format!("about {}", grouped(distinct))),
-                ("FPR", predicted(inspection.predicted_fpr)),
-                ("FNR", predicted(inspection.predicted_fnr)),
+                (
+                    "FPR",
+                    predicted(inspection.predicted_fpr) + " for the next new key",
+                ),
+                (
+                    "FNR",
+                    predicted(inspection.predicted_fnr) + " for the next repeat",
+                ),
                 ("load", predicted(inspection.predicted_load)),
                 ("formula", by.to_owned()),
             ],
