@@ -119,7 +119,7 @@ test(`a log of ${MEGABYTES} MB`, { timeout: LIMIT_MILLISECONDS }, async (t) => {
     // The first of them is the click on Run.
     const waits = all.slice(idle.length + 1);
     assert.ok(waits.length >= inputs, `${waits.length} of ${inputs} inputs answered`);
-    const ratio = (native.reduce((sum, it) => sum + it) / native.length) / seconds;
+    const ratio = native.reduce((sum, it) => sum + it, 0) / native.length / seconds;
     const distinct = shown[0]?.distinct ?? 0;
     const beside = watch.peak - before - truthBytes(distinct) - (FILTERS.length * memoryBits) / 8;
     const [middle, high, most] = [0.5, 0.95, 1].map((share) => quantile(waits, share).toFixed(0));
