@@ -4,16 +4,24 @@
 //! prefetch can neither fault nor change anything a program can see.
 #![allow(unsafe_code)]
 
-/// Whether a hint does anything on this machine; where not, none need be worked out.
-pub(crate) const IS_THERE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+/// Whether it pays to ask ahead for random places in so many bytes of memory. The hints of
+/// a processor cost next to nothing; WebAssembly has none, and a real read in its place is a
+/// waste where everything is in the nearest caches anyway.
+pub(crate) const fn pays(memory_bytes: usize) -> bool {
+    if cfg!(target_family = "wasm") {
+        memory_bytes >= 256 << 10
+    } else {
+        cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
+    }
+}
 
-/// Hints that `bytes[index]` is about to be read or written. Past the end: no effect.
+/// Hints that `items[index]` is about to be read or written. Past the end: no effect.
 #[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], index: usize) {
-    let Some(byte) = bytes.get(index) else {
+pub(crate) fn prefetch<T>(items: &[T], index: usize) {
+    let Some(item) = items.get(index) else {
         return;
     };
-    let address: *const u8 = byte;
+    let address: *const u8 = std::ptr::from_ref(item).cast();
     #[cfg(target_arch = "x86_64")]
     // SAFETY: SSE is part of every x86_64; the address is of a live byte.
     unsafe {
@@ -25,6 +33,17 @@ pub(crate) fn prefetch(bytes: &[u8], index: usize) {
     unsafe {
         std::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    // A read whose value nobody wants. The processor goes on to the next ones meanwhile,
+    // but not far: these belong close together.
+    #[cfg(target_family = "wasm")]
+    // SAFETY: the address is of a live byte, and nothing asked for begins with padding.
+    unsafe {
+        address.read_volatile();
+    }
+    #[cfg(not(any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_family = "wasm"
+    )))]
     let _ = address;
 }

@@ -62,6 +62,11 @@ impl<R: Region + ?Sized> Region for Part<'_, R> {
         self.region
             .bytes_mut(start + range.start..start + range.end)
     }
+
+    fn plain(&mut self) -> Option<&mut [u8]> {
+        let plain = self.region.plain()?;
+        Some(&mut plain[self.range.clone()])
+    }
 }
 
 /// Zeroed memory whose first byte starts a cache line.

@@ -12,7 +12,8 @@ use dedupstore::{KeyHasher, lab::StreamSpec};
 use dedupstore_tests::tradeoff::{Cell, Effort, Run, Tally, grid};
 
 /// The streams of docs/TRADEOFFS.md in small, at three memories, against every third
-/// configuration.
+/// configuration. At 16 bits a key a few dozen errors are all there are, so that what is
+/// better on both rates must be so by two standard errors; the document goes by bare counts.
 #[test]
 fn picks_are_on_the_front_or_near_the_least_error() {
     const STREAMS: [&str; 5] = [
@@ -24,6 +25,7 @@ fn picks_are_on_the_front_or_near_the_least_error() {
     ];
     let effort = Effort {
         count: 30_000,
+        least_tracks: 1,
         most_tracks: 40,
         enough_errors: 400,
         seed: 1,

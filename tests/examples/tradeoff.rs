@@ -14,6 +14,7 @@ use dedupstore_tests::tradeoff::{
 
 const EFFORT: Effort = Effort {
     count: 500_000,
+    least_tracks: 16,
     most_tracks: 256,
     enough_errors: 2000,
     seed: 1,
@@ -97,12 +98,16 @@ fn report(cell: &Cell) {
             errors.dropped,
             errors.missed,
             errors.total() as f64 / least,
-            if cell.is_on_front(run) {
+            if cell.is_on_front_by_counts(run) {
                 ", on the front"
             } else {
                 ""
             },
-            if cell.is_good(run) { "" } else { ", MISSED" },
+            if cell.is_good_by_counts(run) {
+                ""
+            } else {
+                ", MISSED"
+            },
             if cell.papers_beat(run) {
                 ", BEATEN BY PAPERS"
             } else {

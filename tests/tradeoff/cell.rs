@@ -81,7 +81,8 @@ impl Cell {
         self.distinct.len()
     }
 
-    fn all(&self) -> impl Iterator<Item = &Run> {
+    /// All that was run, and what was picked.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().chain([&self.untold, &self.told])
     }
 
@@ -111,9 +112,15 @@ impl Cell {
 
     /// Whether nothing that was run has better counts.
     pub fn is_on_front_by_counts(&self, run: &Run) -> bool {
-        !self.all().any(|other| {
+        self.better_by_counts(run).is_none()
+    }
+
+    /// Something with better counts on both rates, and the counts of both.
+    pub fn better_by_counts(&self, run: &Run) -> Option<(&Run, Errors, Errors)> {
+        self.all().find_map(|other| {
             let (others, mine) = other.beside(run);
-            others.better_on_both_than(mine)
+            let better = others.better_on_both_than(mine);
+            better.then_some((other, others, mine))
         })
     }
 
@@ -133,12 +140,18 @@ impl Cell {
 
     /// Whether a pick makes at most a tenth more errors than the best.
     pub fn is_near(&self, run: &Run) -> bool {
-        run.errors().total() as f64 <= NEAR * self.least_errors() as f64
+        let (errors, least) = run.beside(self.best());
+        errors.total() as f64 <= NEAR * least.total() as f64
     }
 
     /// Whether a pick is what it should be.
     pub fn is_good(&self, run: &Run) -> bool {
         self.is_near(run) || self.is_on_front(run)
+    }
+
+    /// The same, with the front by bare counts.
+    pub fn is_good_by_counts(&self, run: &Run) -> bool {
+        self.is_near(run) || self.is_on_front_by_counts(run)
     }
 
     /// Whether a filter of the papers is better on both rates.
@@ -195,8 +208,7 @@ impl Tally {
             tally.cells += 1;
             for (place, pick) in [&cell.untold, &cell.told].into_iter().enumerate() {
                 tally.good[place] += usize::from(cell.is_good(pick));
-                let by_counts = cell.is_near(pick) || cell.is_on_front_by_counts(pick);
-                tally.good_by_counts[place] += usize::from(by_counts);
+                tally.good_by_counts[place] += usize::from(cell.is_good_by_counts(pick));
                 tally.near[place] += usize::from(cell.is_near(pick));
                 tally.beaten_by_papers[place] += usize::from(cell.papers_beat(pick));
             }

@@ -14,6 +14,9 @@ use super::track::Track;
 pub struct Effort {
     /// Keys of a track.
     pub count: u64,
+    /// Tracks at the least: two filters of one law, or nearly, beat one another by chance on
+    /// a single track, however many errors they make.
+    pub least_tracks: u64,
     /// Tracks at the most.
     pub most_tracks: u64,
     /// So many errors of the best are enough to tell a tenth more from chance.
@@ -73,7 +76,7 @@ impl Effort {
         for more in 1..self.most_tracks {
             let short = |(_, cell): &&mut (u64, Cell)| match cell.least_errors() {
                 0 => more < TRACKS_WITHOUT_ERROR,
-                least => least < self.enough_errors,
+                least => more < self.least_tracks || least < self.enough_errors,
             };
             let mut short = cells.iter_mut().filter(short).peekable();
             if short.peek().is_none() {

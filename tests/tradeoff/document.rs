@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::blind::most_without_a_look;
 use super::cell::{Cell, Run, Tally};
 use super::contest::Effort;
 
@@ -20,19 +21,28 @@ pub fn document(
          `expect` is what `advise` picks when told the memory and the number of keys, `sample` what \
          it picks by a log of another stream of the same kind (another seed, {count} keys). A pick is \
          good if it errs at most a tenth more than the best of all that was run, or is on the front: \
-         nothing that was run is better on both rates. Better is what is better by more than two \
-         standard errors: filters that differ in next to nothing but their hashes \
-         (`bloom:k=1` in one part or in lines) else beat one another by chance. The line below that \
-         goes by bare counts.\n\n\
+         nothing that was run is better on both rates, by bare counts. The line below that takes \
+         for better only what is so by more than two standard errors: filters of one law (`bloom:k=1` \
+         in one part or in lines) may else beat one another by chance.\n\n\
          Everything is run once over each stream. What may be the best, or better than a pick, is run \
-         again under other seeds and hashes until the best has made {} errors, or {} times: so that a \
-         tenth is more than chance, or nearly.\n\n",
-        effort.enough_errors, effort.most_tracks,
+         {} times under other seeds and hashes, and on until the best has made {} errors, or {} times: \
+         so that a tenth is more than chance, or nearly.\n\n",
+        effort.least_tracks, effort.enough_errors, effort.most_tracks,
     );
     text += &tallies(&Tally::of(cells.iter()), &Tally::of(held_out.iter()));
-    text += "\nWithout a sample the adviser cannot know that a stream drifts, and takes a filter that \
-             keeps every key where one that keeps the last few would do: that is where it misses.\n\
-             \n## What is picked\n\n";
+    text += &format!(
+        "\nWithout a sample the adviser cannot know that a stream drifts, and takes a filter that \
+         keeps every key where one that keeps the last few would do: that is where it misses. One \
+         filter for each memory, the same on all streams, would be good in {} of {} cells at the \
+         most, by bare counts, even if it were chosen with this table in hand; on the other streams, \
+         in {} of {}.\n",
+        most_without_a_look(cells),
+        cells.len(),
+        most_without_a_look(held_out),
+        held_out.len(),
+    );
+    text += &undecided(cells.iter().chain(held_out));
+    text += "\n## What is picked\n\n";
     text += &picks(cells);
     text += &format!(
         "\n## What is picked on other streams\n\nOther parameters and other seeds, {} keys, at most {} \
@@ -57,10 +67,10 @@ fn tallies(ours: &Tally, held_out: &Tally) -> String {
     let lines: [(&str, Part); 4] = [
         (
             "on the front, or within a tenth of the fewest errors",
-            |tally| tally.good,
+            |tally| tally.good_by_counts,
         ),
-        ("the same, with the front by bare counts", |tally| {
-            tally.good_by_counts
+        ("the same, with the front by two standard errors", |tally| {
+            tally.good
         }),
         ("within a tenth of the fewest errors", |tally| tally.near),
         ("a filter of the papers is better on both rates", |tally| {
@@ -78,6 +88,40 @@ fn tallies(ours: &Tally, held_out: &Tally) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Picks that something beats by its counts, and by no more than chance explains.
+fn undecided<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
+    let mut text = String::new();
+    for cell in cells {
+        for pick in [&cell.untold, &cell.told] {
+            let beaten = cell.better_by_counts(pick);
+            let by_chance = !cell.is_near(pick) && cell.is_on_front(pick);
+            if let Some((other, others, mine)) = beaten.filter(|_| by_chance) {
+                let _ = writeln!(
+                    text,
+                    "- `{}` at {} bits: `{}` against `{}` dropped {} against {} new keys, and missed \
+                     {} against {} repeats.",
+                    cell.stream,
+                    cell.bits_a_key,
+                    other.filter,
+                    pick.filter,
+                    others.dropped,
+                    mine.dropped,
+                    others.missed,
+                    mine.missed,
+                );
+            }
+        }
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!(
+            "\nWhere a pick counts as beaten by less than two standard errors, it may be a tie (a Bloom \
+             filter's bits in one span or in k parts are told apart by about one error in as many as \
+             there are bits):\n\n{text}"
+        ),
+    }
 }
 
 /// A line a cell: the best, and how far from it what was picked is.
@@ -111,7 +155,7 @@ fn verdict(cell: &Cell, pick: &Run) -> String {
         (_, 0) => format!("{errors}, not 0"),
         _ => format!("× {:.2}", errors as f64 / least as f64),
     };
-    match (cell.is_near(pick), cell.is_on_front(pick)) {
+    match (cell.is_near(pick), cell.is_on_front_by_counts(pick)) {
         (true, _) => times,
         (false, true) => format!("{times} \\*"),
         (false, false) => format!("**{times}**"),
@@ -155,7 +199,11 @@ fn section(cell: &Cell) -> String {
             percent(fpr),
             percent(fnr),
             percent(cell.wrong(run)),
-            if cell.is_on_front(run) { "\\*" } else { "" },
+            if cell.is_on_front_by_counts(run) {
+                "\\*"
+            } else {
+                ""
+            },
         );
     }
     text

@@ -17,7 +17,6 @@ pub struct Keyed<'a> {
 pub struct LineFeed {
     lines: LineBuffer,
     sieve: Sieve,
-    bytes: u64,
 }
 
 /// Finds the keys of lines, and leaves out those that are not wanted.
@@ -63,7 +62,6 @@ impl LineFeed {
                 read: 0,
                 without_key: 0,
             },
-            bytes: 0,
         }
     }
 
@@ -73,7 +71,6 @@ impl LineFeed {
         mut chunk: &[u8],
         mut take: impl FnMut(Keyed<'_>),
     ) -> Result<(), LineTooLong> {
-        self.bytes += chunk.len() as u64;
         while !chunk.is_empty() && !self.sieve.is_over() {
             let space = self.lines.space()?;
             let count = space.len().min(chunk.len());
@@ -100,11 +97,6 @@ impl LineFeed {
     /// Whether no more of the log is wanted.
     pub fn is_over(&self) -> bool {
         self.sieve.is_over()
-    }
-
-    /// Bytes fed so far.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Lines read so far, wanted or not.

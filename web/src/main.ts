@@ -56,6 +56,7 @@ const takeAway = new TakeAway(linkNow);
 const storeDownload = new StoreDownload();
 let run: Run | undefined;
 let latest: Snapshot | undefined;
+let latestOrder: RunOrder | undefined;
 /** Counts the runs, so that one that was given up before it began does not begin. */
 let started = 0;
 
@@ -76,6 +77,11 @@ find('setup', HTMLFormElement).addEventListener('submit', (event) => {
 find('cancel', HTMLButtonElement).addEventListener('click', () => {
   end();
   view.cancel(latest);
+  if (latest === undefined) {
+    takeAway.clear();
+  } else {
+    storeDownload.offer(latestOrder);
+  }
   // The button that had the keyboard's attention is gone.
   runButton.focus();
 });
@@ -111,6 +117,7 @@ async function start(): Promise<void> {
 
 function race(order: RunOrder): void {
   storeDownload.offer(undefined);
+  latestOrder = order;
   markSample(order.part);
   const setting = {
     seed: order.seed,

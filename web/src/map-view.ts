@@ -3,7 +3,8 @@
 
 import { find, make, specText } from './element.js';
 import type { Clerk } from './engine.js';
-import { drawMap, front, type MapPoint } from './map-chart.js';
+import { drawMap, front, type MapListener, type MapPoint } from './map-chart.js';
+import { MapKeys } from './map-keys.js';
 import { FACTORS, type MapPlan, type MapSetting, plansOf, settingsOf } from './map-plan.js';
 import { formatBytes, formatShare } from './number-format.js';
 import { swatch } from './palette.js';
@@ -11,7 +12,8 @@ import type { FilterDescription, OutcomeRow, RunOrder } from './protocol.js';
 import { Sweep } from './sweep.js';
 
 const LEAST_RADIUS = 3;
-const POINT_HINT = 'Point at a setting to read it, click to pin it.';
+const POINT_HINT =
+  'Point at a setting to read it, click to pin it; or by keyboard, with the arrow keys and Enter.';
 
 export class MapView {
   readonly #section = find('map', HTMLElement);
@@ -24,6 +26,14 @@ export class MapView {
   readonly #table = find('map-table', HTMLTableElement);
   readonly #what = find('map-what', HTMLSelectElement);
   readonly #key = find('map-key', HTMLElement);
+  readonly #listener: MapListener = {
+    pointed: (point) => {
+      this.#said.textContent = point === null ? this.#hint : inWords(point.row);
+    },
+    picked: (point) => this.#pin(point),
+  };
+  readonly #keys = new MapKeys(this.#chart, this.#listener);
+  #hint = POINT_HINT;
   readonly #clerk: Clerk;
   readonly #complain: (message: string) => void;
   #registry: FilterDescription[] = [];
@@ -60,6 +70,7 @@ export class MapView {
     this.#section.hidden = true;
     this.#twin.hidden = true;
     this.#chart.replaceChildren();
+    this.#keys.show([]);
     this.#key.replaceChildren();
     this.#pinned.replaceChildren();
     this.#said.textContent = '';
@@ -140,19 +151,13 @@ export class MapView {
     );
     const best = new Set(fronts.flat());
     this.#pinned.replaceChildren();
-    const hint = reasons.length === 0 ? POINT_HINT : `${POINT_HINT} ${leftOut(reasons)}`;
-    this.#said.textContent = hint;
+    this.#hint = reasons.length === 0 ? POINT_HINT : `${POINT_HINT} ${leftOut(reasons)}`;
+    this.#said.textContent = this.#hint;
     this.#key.replaceChildren(
       ...plan.filters.map((filter, place) => make('li', {}, swatch(place), specText(filter))),
     );
-    this.#chart.replaceChildren(
-      drawMap(points, fronts, {
-        pointed: (point) => {
-          this.#said.textContent = point === null ? hint : inWords(point.row);
-        },
-        picked: (point) => this.#pin(point),
-      }),
-    );
+    this.#chart.replaceChildren(drawMap(points, fronts, this.#listener));
+    this.#keys.show(points);
     const summary = `Scatter chart of ${points.length} settings: share of new keys dropped against share of repeats missed. The table below has the same.`;
     this.#chart.setAttribute('aria-label', summary);
     const rows = points.map((point) => this.#tableRow(point, best.has(point.row)));

@@ -27,9 +27,12 @@ export class StoreDownload {
     });
   }
 
-  /** A run has come to its end; undefined, while there is none. */
+  /**
+   * A run is over, at its end or before: a store meets all of the log by itself. Undefined
+   * while one is under way.
+   */
   offer(order: RunOrder | undefined): void {
-    this.#end('');
+    this.#end(order === undefined ? 'A store can be made once the run is over.' : '');
     this.#order = order;
     this.#button.disabled = order === undefined;
   }

@@ -4,6 +4,8 @@ import { find, withCode } from './element.js';
 import { lookInto } from './store-errand.js';
 import type { GivenStore } from './store-protocol.js';
 
+/** What a tar is called, packed by gzip or not. */
+const TAR_NAME = /\.tar$|\.tar\.gz$|\.tgz$/;
 /** A store's files without its directory have no name. */
 const UNNAMED = 'store.dds';
 
@@ -36,7 +38,7 @@ export class StoreView {
       void this.#show(() => ofDirectory(directory));
       return true;
     }
-    const isStore = files.some(({ name }) => /\.tar$|^image\.[01]$/.test(name));
+    const isStore = files.some(({ name }) => TAR_NAME.test(name) || /^image\.[01]$/.test(name));
     if (isStore) {
       void this.#show(() => Promise.resolve(ofFiles(files)));
     }
@@ -76,7 +78,7 @@ function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
 
 function ofFiles(files: File[]): GivenStore {
   const [file] = files;
-  return files.length === 1 && file?.name.endsWith('.tar') === true
+  return files.length === 1 && file !== undefined && TAR_NAME.test(file.name)
     ? { kind: 'tar', name: file.name, content: file }
     : { kind: 'files', name: UNNAMED, files: files.map((it) => ({ name: it.name, content: it })) };
 }

@@ -197,6 +197,8 @@ test('the keyboard reaches it all', async () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'inside-cells');
+    await page.keyboard.press('Tab');
     assert.ok(await page.locator('#inside-recent button').first().evaluate((it) => it === document.activeElement));
     await page.keyboard.press('Space');
     await page.locator('#inside-picked').waitFor();

@@ -41,9 +41,9 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true }));
 
-/** What the hash set of the truth takes: nine bytes a slot. @param {number} distinct */
+/** What the table of the truth takes: eight bytes a slot. @param {number} distinct */
 function truthBytes(distinct) {
-  return 2 ** Math.ceil(Math.log2((distinct * 8) / 7)) * 9;
+  return 2 ** Math.ceil(Math.log2((distinct * 4) / 3)) * 8;
 }
 
 /**

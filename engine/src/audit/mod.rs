@@ -12,6 +12,7 @@
 //! **Invariant:** the sample never depends on what the filter said.
 
 mod estimate;
+mod sweep;
 mod table;
 
 pub use estimate::{AuditReport, Distinct, Estimate, Totals};
@@ -19,8 +20,11 @@ pub use table::AuditTable;
 
 use std::ops::Range;
 
+use table::Judged;
+
 use crate::filter::{
     AnyFilter, BuildError, CannotForget, FilterSpec, Observation, Recorded, Registers, Verdict,
+    Watch,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::{Part, Region};
@@ -103,23 +107,30 @@ impl AuditedFilter {
         };
         let first = registers.observations();
         let filter_bytes = self.filter.region_bytes();
+        let mut watch =
+            Watch::for_none_of(table.sample_mask(&region.bytes()[self.audit_start()..]));
         if let Some(plain) = region.plain() {
             // The same code as without an audit, and no detour an access.
             let filtered = &mut plain[..filter_bytes];
             self.filter
-                .observe_batch(filtered, registers, observations, verdicts);
+                .observe_watched(filtered, registers, observations, verdicts, &mut watch);
         } else {
             let mut filtered = Part::new(region, 0..filter_bytes);
-            self.filter
-                .observe_batch(&mut filtered, registers, observations, verdicts);
+            self.filter.observe_watched(
+                &mut filtered,
+                registers,
+                observations,
+                verdicts,
+                &mut watch,
+            );
         }
         let mut audited = Part::new(region, self.audit_start()..self.region_bytes());
-        let verdicts = observations.iter().zip(verdicts.iter());
-        let judged = (first..).zip(verdicts);
-        table.observe(
-            &mut audited,
-            judged.map(|(at, (o, &v))| (at, o.fingerprint, v)),
-        );
+        let judged = watch.places().map(|place| Judged {
+            position: first + place as u64,
+            fingerprint: observations[place].fingerprint,
+            verdict: verdicts[place],
+        });
+        table.observe(&mut audited, judged);
     }
 
     /// Observes what a log holds; see [`AnyFilter::observe_recorded`].
@@ -136,14 +147,20 @@ impl AuditedFilter {
             .observe_recorded(&mut filtered, registers, recorded, verdicts);
         if let Some(table) = &self.audit {
             let mut audited = Part::new(region, self.audit_start()..self.region_bytes());
+            let mask = table.sample_mask(audited.bytes());
             let mut next = first;
             let known = recorded.observations.iter().zip(&recorded.gaps);
             let judged = known.zip(verdicts).map(|((observation, &gap), verdict)| {
-                let at = next + u64::from(gap);
-                next = at + 1;
-                (at, observation.fingerprint, *verdict)
+                let position = next + u64::from(gap);
+                next = position + 1;
+                Judged {
+                    position,
+                    fingerprint: observation.fingerprint,
+                    verdict: *verdict,
+                }
             });
-            table.observe(&mut audited, judged);
+            let judged: Vec<Judged> = judged.filter(|it| it.fingerprint.0 & mask == 0).collect();
+            table.observe(&mut audited, judged.iter().copied());
         }
     }
 

@@ -10,14 +10,18 @@
 //!
 //! An empty slot is all zeros, so zeroed bytes are an empty table that samples every key.
 
+use std::ops::Range;
+
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::filter::Verdict;
 use crate::fingerprint::{Fingerprint, reduce};
+use crate::prefetch::prefetch;
 use crate::region::Region;
 
 const SHIFT: usize = 0;
 const KEYS: usize = 8;
 const SAMPLED: usize = 16;
+const COUNTS_BYTES: usize = 24;
 const GAPS: usize = 64;
 const SLOTS: usize = 640;
 const SLOT_BYTES: usize = 24;
@@ -29,6 +33,46 @@ const ALLOWANCE: u64 = 1 << 18;
 const SHARE_SHIFT: u32 = 6;
 /// Rarer samples are of no use.
 const MAX_SHIFT: u32 = 48;
+
+/// How many keys ahead their slots are asked for.
+const LOOKAHEAD: usize = 12;
+
+/// A verdict on a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judged {
+    /// Where in the stream.
+    pub position: u64,
+    pub fingerprint: Fingerprint,
+    pub verdict: Verdict,
+}
+
+/// What stands at the head of the table; kept at hand during a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counts {
+    shift: u32,
+    keys: u64,
+    sampled: u64,
+}
+
+impl Counts {
+    fn read(bytes: &[u8]) -> Self {
+        Counts {
+            shift: shift_of(bytes),
+            keys: read_u64(bytes, KEYS),
+            sampled: read_u64(bytes, SAMPLED),
+        }
+    }
+
+    fn write(&self, bytes: &mut [u8]) {
+        write_u64(bytes, SHIFT, u64::from(self.shift));
+        write_u64(bytes, KEYS, self.keys);
+        write_u64(bytes, SAMPLED, self.sampled);
+    }
+
+    fn mask(&self) -> u64 {
+        (1 << self.shift) - 1
+    }
+}
 
 /// The geometry of an audit.
 #[derive(Clone, Debug)]
@@ -51,7 +95,8 @@ pub(super) struct SampledKey {
 }
 
 impl SampledKey {
-    fn read(slot: &[u8]) -> Option<Self> {
+    #[inline(always)]
+    pub(super) fn read(slot: &[u8]) -> Option<Self> {
         let word = read_u64(slot, 8);
         let last = (word & !DROPPED).checked_sub(1)?;
         Some(SampledKey {
@@ -63,7 +108,8 @@ impl SampledKey {
         })
     }
 
-    fn write(&self, slot: &mut [u8]) {
+    #[inline(always)]
+    pub(super) fn write(&self, slot: &mut [u8]) {
         let dropped = if self.dropped { DROPPED } else { 0 };
         write_u64(slot, 0, self.fingerprint.0);
         write_u64(slot, 8, ((self.last + 1) & !DROPPED) | dropped);
@@ -89,73 +135,127 @@ impl AuditTable {
         self.slots / 4 * 3
     }
 
+    /// How many slots there are.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Where some slots lie among all of them.
+    #[inline(always)]
+    pub(super) fn bytes_of(&self, slots: Range<usize>) -> Range<usize> {
+        SLOT_BYTES * slots.start..SLOT_BYTES * slots.end
+    }
+
+    /// One of the slots.
+    #[inline(always)]
+    pub(super) fn slot<'a>(&self, slots: &'a [u8], at: usize) -> &'a [u8] {
+        &slots[self.bytes_of(at..at + 1)]
+    }
+
     /// The bits that are zero in the fingerprint of every sampled key.
     pub(super) fn sample_mask(&self, bytes: &[u8]) -> u64 {
         (1u64 << shift_of(bytes)) - 1
     }
 
-    /// Takes note of verdicts: position in the stream, key, what the filter said.
+    /// Takes note of verdicts on keys of the sample, and of keys that are not, or no more.
     pub(super) fn observe<R: Region + ?Sized>(
         &self,
         region: &mut R,
-        judged: impl Iterator<Item = (u64, Fingerprint, Verdict)>,
+        judged: impl Iterator<Item = Judged> + Clone,
     ) {
-        let mut mask = self.sample_mask(region.bytes());
-        for (position, fingerprint, verdict) in judged {
-            if fingerprint.0 & mask == 0 {
-                self.note(region, position, fingerprint, verdict);
-                mask = self.sample_mask(region.bytes());
-            }
+        match region.plain() {
+            Some(plain) => self.note_all(plain, judged),
+            None => self.note_all(region, judged),
         }
     }
 
-    #[inline(never)]
-    fn note<R: Region + ?Sized>(
+    fn note_all<R: Region + ?Sized>(
         &self,
         region: &mut R,
-        position: u64,
-        fingerprint: Fingerprint,
-        verdict: Verdict,
+        judged: impl Iterator<Item = Judged> + Clone,
     ) {
-        let sampled = read_u64(region.bytes(), SAMPLED) + 1;
-        write_u64(region.bytes_mut(SAMPLED..SAMPLED + 8), 0, sampled);
-        match self.find(region.bytes(), fingerprint) {
-            (at, Some(mut key)) => {
-                let gap = position.saturating_sub(key.last).max(1);
-                key.last = position;
-                key.repeats = key.repeats.saturating_add(1);
-                key.missed = (key.missed).saturating_add(u32::from(verdict == Verdict::New));
-                key.write(region.bytes_mut(slot_range(at)));
-                let cell = GAPS + 8 * gap.ilog2() as usize;
-                let weight = read_u64(region.bytes(), cell) + (1 << shift_of(region.bytes()));
-                write_u64(region.bytes_mut(cell..cell + 8), 0, weight);
+        let mut later = judged.clone();
+        for it in later.by_ref().take(LOOKAHEAD) {
+            self.prefetch(region.bytes(), it.fingerprint);
+        }
+        let mut counts = Counts::read(region.bytes());
+        let before = counts;
+        for it in judged {
+            if let Some(later) = later.next() {
+                self.prefetch(region.bytes(), later.fingerprint);
             }
-            (at, None) => {
-                let key = SampledKey {
-                    fingerprint,
-                    last: position,
-                    dropped: verdict == Verdict::Seen,
-                    repeats: 0,
-                    missed: 0,
-                };
-                key.write(region.bytes_mut(slot_range(at)));
-                let keys = keys_of(region.bytes()) + 1;
-                write_u64(region.bytes_mut(KEYS..KEYS + 8), 0, keys);
+            // The sample may have shrunk since these were chosen.
+            if it.fingerprint.0 & counts.mask() != 0 {
+                continue;
+            }
+            self.note(region, &mut counts, it);
+            let full = counts.keys > self.capacity() as u64;
+            let costly = counts.sampled > ALLOWANCE + (it.position >> SHARE_SHIFT);
+            if full || costly {
+                self.halve(region.bytes_mut(0..self.bytes()), &mut counts);
             }
         }
-        let full = keys_of(region.bytes()) > self.capacity() as u64;
-        let costly = sampled > ALLOWANCE + (position >> SHARE_SHIFT);
-        if full || costly {
-            self.halve(&mut region.bytes_mut(0..self.bytes())[..]);
+        if counts != before {
+            counts.write(region.bytes_mut(0..COUNTS_BYTES));
         }
+    }
+
+    #[inline(always)]
+    fn note<R: Region + ?Sized>(&self, region: &mut R, counts: &mut Counts, judged: Judged) {
+        let Judged {
+            position,
+            fingerprint,
+            verdict,
+        } = judged;
+        counts.sampled += 1;
+        let (at, known) = self.find(&region.bytes()[SLOTS..], fingerprint);
+        let slot = SLOTS + SLOT_BYTES * at..SLOTS + SLOT_BYTES * (at + 1);
+        let Some(mut key) = known else {
+            let key = SampledKey {
+                fingerprint,
+                last: position,
+                dropped: verdict == Verdict::Seen,
+                repeats: 0,
+                missed: 0,
+            };
+            counts.keys += 1;
+            return key.write(region.bytes_mut(slot));
+        };
+        let gap = position.saturating_sub(key.last).max(1);
+        key.last = position;
+        key.repeats = key.repeats.saturating_add(1);
+        key.missed = (key.missed).saturating_add(u32::from(verdict == Verdict::New));
+        key.write(region.bytes_mut(slot));
+        let cell = GAPS + 8 * gap.ilog2() as usize;
+        let weight = read_u64(region.bytes(), cell) + (1 << counts.shift);
+        write_u64(region.bytes_mut(cell..cell + 8), 0, weight);
+    }
+
+    /// Where a key would be if no other were in its way.
+    #[inline(always)]
+    fn home(&self, fingerprint: Fingerprint) -> usize {
+        reduce(fingerprint.0, self.slots as u64) as usize
+    }
+
+    /// Asks for where a key is, and for the line behind it: many are not at home.
+    #[inline(always)]
+    fn prefetch(&self, bytes: &[u8], fingerprint: Fingerprint) {
+        let start = SLOTS + SLOT_BYTES * self.home(fingerprint);
+        prefetch(bytes, start);
+        prefetch(bytes, start + 64);
     }
 
     /// Where a key is, or would be.
-    fn find(&self, bytes: &[u8], fingerprint: Fingerprint) -> (usize, Option<SampledKey>) {
-        let mut at = reduce(fingerprint.0, self.slots as u64) as usize;
+    #[inline(always)]
+    pub(super) fn find(
+        &self,
+        slots: &[u8],
+        fingerprint: Fingerprint,
+    ) -> (usize, Option<SampledKey>) {
+        let mut at = self.home(fingerprint);
         // Never full, so this ends.
         loop {
-            let key = SampledKey::read(&bytes[slot_range(at)]);
+            let key = SampledKey::read(self.slot(slots, at));
             if key.is_none_or(|key| key.fingerprint == fingerprint) {
                 return (at, key);
             }
@@ -167,34 +267,25 @@ impl AuditTable {
     }
 
     /// One more low bit must be zero from now on: every second key leaves.
-    fn halve(&self, bytes: &mut [u8]) {
-        let shift = shift_of(bytes) + 1;
-        if shift > MAX_SHIFT {
+    fn halve(&self, bytes: &mut [u8], counts: &mut Counts) {
+        if counts.shift >= MAX_SHIFT {
             return;
         }
-        let mask = (1u64 << shift) - 1;
-        self.retain(bytes, |key| key.fingerprint.0 & mask == 0);
-        write_u64(bytes, SHIFT, u64::from(shift));
+        counts.shift += 1;
+        let mask = counts.mask();
+        counts.keys = self.sweep(&mut bytes[SLOTS..], |key| key.fingerprint.0 & mask == 0);
         // What was sampled at twice the rate counts half.
-        let sampled = read_u64(bytes, SAMPLED);
-        write_u64(bytes, SAMPLED, sampled / 2);
-    }
-
-    fn retain(&self, bytes: &mut [u8], stays: impl Fn(&SampledKey) -> bool) {
-        let staying: Vec<SampledKey> = self.keys(bytes).filter(stays).collect();
-        bytes[SLOTS..self.bytes()].fill(0);
-        for key in &staying {
-            let (at, _) = self.find(bytes, key.fingerprint);
-            key.write(&mut bytes[slot_range(at)]);
-        }
-        write_u64(bytes, KEYS, staying.len() as u64);
+        counts.sampled /= 2;
     }
 
     /// The key was taken out of the filter: if it comes again, it is new.
     pub(super) fn forget<R: Region + ?Sized>(&self, region: &mut R, fingerprint: Fingerprint) {
-        if self.find(region.bytes(), fingerprint).1.is_some() {
+        let known = self.find(&region.bytes()[SLOTS..], fingerprint).1;
+        if known.is_some() {
             let bytes = region.bytes_mut(0..self.bytes());
-            self.retain(bytes, |key| key.fingerprint != fingerprint);
+            let mut counts = Counts::read(bytes);
+            counts.keys = self.sweep(&mut bytes[SLOTS..], |key| key.fingerprint != fingerprint);
+            counts.write(bytes);
         }
     }
 
@@ -208,28 +299,29 @@ impl AuditTable {
         other_bytes: &[u8],
         position: u64,
     ) {
-        while shift_of(bytes) < shift_of(other_bytes) {
-            self.halve(bytes);
+        let mut counts = Counts::read(bytes);
+        while counts.shift < shift_of(other_bytes).min(MAX_SHIFT) {
+            self.halve(bytes, &mut counts);
         }
         for mut key in other.keys(other_bytes) {
             key.last = key.last.saturating_add(position);
-            if key.fingerprint.0 & self.sample_mask(bytes) != 0 {
+            if key.fingerprint.0 & counts.mask() != 0 {
                 continue;
             }
-            let (at, known) = self.find(bytes, key.fingerprint);
+            let (at, known) = self.find(&bytes[SLOTS..], key.fingerprint);
             if let Some(known) = known {
                 key.dropped = known.dropped;
                 key.repeats = key.repeats.saturating_add(known.repeats);
                 key.missed = key.missed.saturating_add(known.missed);
             } else {
-                let keys = keys_of(bytes) + 1;
-                write_u64(bytes, KEYS, keys);
+                counts.keys += 1;
             }
-            key.write(&mut bytes[slot_range(at)]);
-            if keys_of(bytes) > self.capacity() as u64 {
-                self.halve(bytes);
+            key.write(&mut bytes[SLOTS..][self.bytes_of(at..at + 1)]);
+            if counts.keys > self.capacity() as u64 {
+                self.halve(bytes, &mut counts);
             }
         }
+        counts.write(bytes);
         for cell in std::iter::once(SAMPLED).chain((GAPS..GAPS + 512).step_by(8)) {
             let sum = read_u64(bytes, cell).saturating_add(read_u64(other_bytes, cell));
             write_u64(bytes, cell, sum);
@@ -250,15 +342,6 @@ impl AuditTable {
     pub(super) fn gaps(&self, bytes: &[u8]) -> Vec<u64> {
         (0..64).map(|b| read_u64(bytes, GAPS + 8 * b)).collect()
     }
-}
-
-fn slot_range(at: usize) -> std::ops::Range<usize> {
-    let start = SLOTS + SLOT_BYTES * at;
-    start..start + SLOT_BYTES
-}
-
-fn keys_of(bytes: &[u8]) -> u64 {
-    read_u64(bytes, KEYS)
 }
 
 /// How many low bits of a fingerprint are zero in the sample: one key in 2^this is in it.
@@ -314,15 +397,26 @@ mod tests {
                     (Fingerprint(Generator::from_seed(key).draw(0)), verdict)
                 })
                 .collect();
-            let judged = (0..).zip(&stream).map(|(at, &(f, v))| (at, f, v));
-            table.observe(&mut region[..], judged);
+            // In batches, of which some see the sample shrink.
+            let mut judged = (0..)
+                .zip(&stream)
+                .map(|(position, &(fingerprint, verdict))| Judged {
+                    position,
+                    fingerprint,
+                    verdict,
+                });
+            for length in (1..400).cycle().take(2000) {
+                let batch: Vec<Judged> = judged.by_ref().take(length).collect();
+                table.observe(&mut region[..], batch.iter().copied());
+            }
+            assert!(judged.next().is_none());
             let expected = truth(&stream, table.sample_mask(&region));
             let found: BTreeMap<u64, SampledKey> = table
                 .keys(&region)
                 .map(|key| (key.fingerprint.0, key))
                 .collect();
             assert_eq!(found, expected, "{bytes} bytes, {universe} keys");
-            assert_eq!(keys_of(&region), expected.len() as u64);
+            assert_eq!(Counts::read(&region).keys, expected.len() as u64);
             assert!(expected.len() <= table.capacity());
             // Full enough to be of use.
             assert!(universe < 1000 || expected.len() > table.capacity() / 4);
@@ -335,7 +429,11 @@ mod tests {
         let mut region = vec![0; table.bytes()];
         let draws = Generator::from_seed(1);
         let count = 1 << 24;
-        let judged = (0..count).map(|at| (at, Fingerprint(draws.draw(at % 512)), Verdict::Seen));
+        let judged = (0..count).map(|position| Judged {
+            position,
+            fingerprint: Fingerprint(draws.draw(position % 512)),
+            verdict: Verdict::Seen,
+        });
         table.observe(&mut region[..], judged);
         assert!(shift_of(&region) > 0);
         let sampled: u64 = table.keys(&region).map(|key| u64::from(key.repeats)).sum();

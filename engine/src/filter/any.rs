@@ -3,6 +3,7 @@
 //! A batch is dispatched once; inside it the compiler sees one concrete filter and one
 //! concrete region, so choosing a filter at run time costs nothing an observation.
 
+use super::watch::Watch;
 use super::{
     Aging, Anatomy, Blocked, Bloom, Bsbf, Bsbfsd, Buffer, BuildError, CannotForget, Counting,
     Descriptor, Dsqf, Evidence, Filter, FilterSpec, FpBuffer, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
@@ -13,12 +14,13 @@ use crate::prefetch;
 use crate::region::Region;
 
 /// How many observations ahead memory is asked for, at least: far enough to cover a miss
-/// in memory, near enough that the line is still in the first cache when it is used.
-const LOOKAHEAD: usize = 16;
+/// in memory, near enough that the line is still in the first cache when it is used. What
+/// WebAssembly asks for has come when it goes on.
+const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 16 };
 /// How many observations ahead the memory is asked for that only new keys touch.
-const SECOND_LOOKAHEAD: usize = 8;
+const SECOND_LOOKAHEAD: usize = LOOKAHEAD / 2;
 /// How many lines are asked for in a row, at most.
-const REQUESTS: usize = 8;
+const REQUESTS: usize = if cfg!(target_family = "wasm") { 64 } else { 8 };
 
 macro_rules! filters {
     ($($filter:ident),+ $(,)?) => {
@@ -141,8 +143,24 @@ impl AnyFilter {
         observations: &[Observation],
         verdicts: &mut [Verdict],
     ) {
+        let mut nobody = Watch::for_nothing();
+        self.observe_watched(region, registers, observations, verdicts, &mut nobody);
+    }
+
+    /// The same, and which of the observations are [watched](Watch) for.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub(crate) fn observe_watched<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+        watch: &mut Watch,
+    ) {
         assert_eq!(observations.len(), verdicts.len());
-        dispatch!(self, f => run(f, region, registers, observations, verdicts));
+        dispatch!(self, f => run(f, region, registers, observations, verdicts, watch));
     }
 
     /// Whether a Seen verdict changes nothing but the counts and the generator.
@@ -271,6 +289,7 @@ fn run<F: Filter, R: Region + ?Sized>(
     registers: &mut Registers,
     observations: &[Observation],
     verdicts: &mut [Verdict],
+    watch: &mut Watch,
 ) {
     // Requests one after the other let the processor have many under way at once; between
     // the long stretches of work that observing is, it would see only a few. More of them
@@ -278,7 +297,8 @@ fn run<F: Filter, R: Region + ?Sized>(
     let burst = (REQUESTS / filter.lines_touched() as usize).max(1);
     let start = registers.generator();
     let before = |index: usize| start.ahead(index as u64 * filter.draws());
-    let some = |count: usize| if prefetch::IS_THERE { count } else { 0 };
+    let pays = prefetch::pays(region.bytes().len());
+    let some = |count: usize| if pays { count } else { 0 };
     let ask = |region: &R, first: usize, count: usize| {
         for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
             filter.prefetch(region.bytes(), before(i), later.fingerprint);
@@ -301,6 +321,7 @@ fn run<F: Filter, R: Region + ?Sized>(
         for (i, (observation, verdict)) in (first..).zip(pairs) {
             *verdict = filter.observe(region, registers, before(i), *observation);
             registers.count_observation();
+            watch.look(i, observation.fingerprint);
             new += u64::from(*verdict == Verdict::New);
         }
     }

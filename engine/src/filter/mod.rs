@@ -37,6 +37,7 @@ mod spec;
 mod spread;
 mod sqf;
 mod stable;
+mod watch;
 mod word;
 
 pub use aging::Aging;
@@ -61,6 +62,7 @@ pub use slot::Slot;
 pub use spec::{FilterSpec, SpecError, Value};
 pub use sqf::Sqf;
 pub use stable::Stable;
+pub(crate) use watch::Watch;
 pub use word::Word;
 
 use crate::fingerprint::Fingerprint;

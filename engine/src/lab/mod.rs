@@ -8,6 +8,7 @@ mod gap_meter;
 mod golden;
 mod inside;
 mod log_form;
+mod open_table;
 mod rate_meter;
 mod renaming;
 pub mod reproduce;

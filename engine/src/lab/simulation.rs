@@ -82,6 +82,8 @@ pub struct Simulation {
     truth: Truth,
     contestants: Vec<Contestant>,
     observations: Vec<Observation>,
+    /// What equal keys among them have in common.
+    identities: Vec<u64>,
     /// The same with each key's number, renamed, in the place of its fingerprint; only
     /// where keys are numbers.
     numbers: Option<(Renaming, Vec<Observation>)>,
@@ -101,6 +103,7 @@ impl Simulation {
             truth,
             contestants: Vec::new(),
             observations: Vec::with_capacity(BATCH),
+            identities: Vec::with_capacity(BATCH),
             numbers: None,
             first: Vec::with_capacity(BATCH),
             verdicts: vec![Verdict::New; BATCH],
@@ -180,8 +183,7 @@ impl Simulation {
                 ..observation
             });
         }
-        self.first.push(self.truth.is_first(identity));
-        self.gaps.record(identity);
+        self.identities.push(identity);
         if self.observations.len() == BATCH {
             self.flush(clock);
         }
@@ -189,6 +191,8 @@ impl Simulation {
 
     /// Runs the filters over the keys pushed since the last time.
     pub fn flush(&mut self, clock: &impl Clock) {
+        self.truth.are_first(&self.identities, &mut self.first);
+        self.gaps.record_all(&self.identities);
         for contestant in &mut self.contestants {
             let observations = match &self.numbers {
                 Some((_, numbers)) if contestant.set.filter().takes_numbers() => numbers,
@@ -214,6 +218,7 @@ impl Simulation {
         }
         self.count += self.observations.len() as u64;
         self.observations.clear();
+        self.identities.clear();
         if let Some((_, numbers)) = &mut self.numbers {
             numbers.clear();
         }
@@ -225,7 +230,12 @@ impl Simulation {
         self.count
     }
 
-    /// How far back the repeats lie of the keys pushed so far.
+    /// Different keys among them.
+    pub fn distinct(&self) -> u64 {
+        self.truth.distinct()
+    }
+
+    /// How far back the repeats lie of the keys that the filters have run over.
     pub fn gaps(&self) -> &GapMeter {
         &self.gaps
     }

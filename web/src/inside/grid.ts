@@ -28,6 +28,8 @@ export class CellGrid {
   #state: InsideState | undefined;
   #layout: GridLayout | undefined;
   #pointedIndex: number | null = null;
+  /** The cell that the keyboard has come to, while it is here. */
+  #reached: number | null = null;
 
   constructor(pointed: (index: number | null) => void) {
     this.#pointed = pointed;
@@ -37,6 +39,9 @@ export class CellGrid {
     this.#canvas.addEventListener('pointermove', (event) => this.#point(event));
     this.#canvas.addEventListener('pointerdown', (event) => this.#point(event));
     this.#canvas.addEventListener('pointerleave', () => this.#tell(null));
+    this.#canvas.addEventListener('keydown', (event) => this.#press(event));
+    this.#canvas.addEventListener('focus', () => this.#reach(this.#reached ?? 0));
+    this.#canvas.addEventListener('blur', () => this.#reach(null));
   }
 
   show(state: InsideState): void {
@@ -51,6 +56,21 @@ export class CellGrid {
 
   #point(event: PointerEvent): void {
     this.#tell(this.#layout?.at(event.offsetX, event.offsetY) ?? null);
+  }
+
+  #press(event: KeyboardEvent): void {
+    const isOurs = !event.ctrlKey && !event.altKey && !event.metaKey;
+    const next = isOurs ? (this.#layout?.beside(this.#reached ?? 0, event.key) ?? null) : null;
+    if (next !== null) {
+      this.#reach(next);
+      event.preventDefault();
+    }
+  }
+
+  #reach(index: number | null): void {
+    this.#reached = index;
+    this.#tell(index);
+    this.#draw();
   }
 
   #tell(index: number | null): void {
@@ -91,6 +111,11 @@ export class CellGrid {
       outline(context, layout.box(cell.index), 1);
     }
     context.setLineDash([]);
+    if (this.#reached !== null && this.#reached < state.values.length) {
+      context.strokeStyle = colours.ink;
+      context.lineWidth = 2;
+      outline(context, layout.box(this.#reached), 1);
+    }
   }
 }
 

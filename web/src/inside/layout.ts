@@ -80,6 +80,37 @@ export class GridLayout {
     return null;
   }
 
+  /** The cell that an arrow key goes to from another; the same at the edge. */
+  beside(from: number, key: string): number | null {
+    switch (key) {
+      case 'ArrowLeft':
+        return Math.max(0, from - 1);
+      case 'ArrowRight':
+        return Math.min(this.#count - 1, from + 1);
+      case 'ArrowUp':
+        return this.#nearest(from, -1);
+      case 'ArrowDown':
+        return this.#nearest(from, 1);
+      case 'Home':
+        return 0;
+      case 'End':
+        return this.#count - 1;
+    }
+    return null;
+  }
+
+  /** The nearest cell above (−1) or below (1) that is in the same column. */
+  #nearest(from: number, direction: -1 | 1): number {
+    const { x, y } = this.box(from);
+    for (let index = from + direction; index >= 0 && index < this.#count; index += direction) {
+      const box = this.box(index);
+      if (box.x === x && (box.y - y) * direction > 0) {
+        return index;
+      }
+    }
+    return from;
+  }
+
   #rowGap(): number {
     return this.#lines > 1 ? ROW_GAP : GAP;
   }

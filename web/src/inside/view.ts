@@ -21,7 +21,8 @@ const CALM_VIEW_MILLISECONDS = 1000;
 // Here, not in the page's own markup, which has enough of its own.
 find('inside', HTMLElement).innerHTML = markup;
 
-const POINT_HINT = 'Point at a cell to read it; choose a key to see the cells that decide about it.';
+const POINT_HINT =
+  'Point at a cell to read it, or go there with the arrow keys; choose a key to see the cells that decide about it.';
 
 export class LookInside {
   readonly #section = find('inside', HTMLElement);

@@ -25,6 +25,9 @@ export class BadGzip extends Error {
   }
 }
 
+/** Several files in one, as every tar since 1988 says of itself, behind a file's name. */
+const TAR_MAGIC = { at: 257, text: 'ustar' };
+
 /** A log whose name promises what its bytes do not keep, or that no browser unpacks. */
 export class WrongPacking extends Error {}
 
@@ -36,6 +39,21 @@ export interface Chunk {
 
 /** The bytes of a log in order. A chunk may be overwritten once the next is asked for. */
 export async function* chunksOf(log: Blob, name: string): AsyncGenerator<Chunk> {
+  let isFirst = true;
+  for await (const chunk of unpackedChunksOf(log, name)) {
+    if (isFirst && isTar(chunk.bytes)) {
+      throw new WrongPacking(
+        `${name} is a tar of files, not a log: unpack it by \`tar xf\` and choose the log in it. ` +
+          'A store in a tar is looked into below.',
+      );
+    }
+    isFirst = false;
+    yield chunk;
+  }
+}
+
+/** The same of a file that need not be a log. */
+export async function* unpackedChunksOf(log: Blob, name: string): AsyncGenerator<Chunk> {
   const isPacked = await isGzip(log, name);
   let readBytes = 0;
   const next = isPacked
@@ -74,6 +92,13 @@ export async function headOf(log: Blob, name: string, most: number): Promise<Uin
     }
   }
   return head.subarray(0, length);
+}
+
+/** A name ends before the magic, in bytes that no text has. */
+function isTar(head: Uint8Array): boolean {
+  const { at, text } = TAR_MAGIC;
+  const found = head.subarray(at, at + text.length);
+  return new TextDecoder().decode(found) === text && head.subarray(0, at).includes(0);
 }
 
 /** Told by its first bytes; to read on where they and its name disagree would be to take

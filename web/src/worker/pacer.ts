@@ -2,11 +2,9 @@
 
 import type { Pace } from '../protocol.js';
 
-/** How much the engine is fed at a time, so that progress shows with slow filters too. */
-const FULL_FEED_BYTES = 256 << 10;
-/** A few lines at a time, where lines are counted. */
-const SMALL_FEED_BYTES = 128;
-/** The same in lines. */
+/** How much the engine takes at a time, so that progress shows with slow filters too. */
+const FULL_TAKE_LINES = 4 << 10;
+/** The same where every line is looked at. */
 const FULL_FEED_LINES = 500;
 /** Pieces that the lines of a second come in. */
 const FEEDS_A_SECOND = 30;
@@ -42,8 +40,14 @@ export class Pacer {
     this.#wake?.();
   }
 
-  feedBytes(): number {
-    return this.#pace.kind === 'full' ? FULL_FEED_BYTES : SMALL_FEED_BYTES;
+  get isFull(): boolean {
+    return this.#pace.kind === 'full';
+  }
+
+  /** How many lines to take before there may be a wait; up to the end of a step. */
+  takeLines(): number {
+    const ahead = this.isFull ? FULL_TAKE_LINES : this.feedLines();
+    return this.#stepEnd === undefined ? ahead : Math.max(1, this.#stepEnd - this.#count);
   }
 
   /** How many lines to go on for before there may be a wait. */

@@ -4,6 +4,7 @@
 import {
   type Curve,
   type FilterEntry,
+  type KeyProfile,
   type Outcome,
   type ParameterEntry,
   type Profile,
@@ -22,6 +23,7 @@ import type {
   RunOrder,
   Snapshot,
 } from '../protocol.js';
+import type { LineProfile } from './key-protocol.js';
 
 /** Enough to see a bend, few enough that a stretch of a small log has keys to count. */
 const STRETCHES = 40;
@@ -38,7 +40,12 @@ export function registry(): FilterDescription[] {
   return filters().map((entry) => copied(entry, description));
 }
 
-export function snapshot(simulator: Simulator, order: RunOrder, bytes: number): Snapshot {
+export function snapshot(
+  simulator: Simulator,
+  lines: LineProfile,
+  order: RunOrder,
+  bytes: number,
+): Snapshot {
   const outcomes = simulator.outcomes().map((outcome, place) => ({
     ...copied(outcome, row),
     // On a sample of keys a filter runs in less, and stands for what was asked for.
@@ -50,7 +57,7 @@ export function snapshot(simulator: Simulator, order: RunOrder, bytes: number): 
     part: order.part,
     outcomes,
     curves: curves(simulator, outcomes.length),
-    profile: copied(simulator.profile(), profile),
+    profile: { ...copied(simulator.profile(), profile), ...lines },
   };
 }
 
@@ -140,22 +147,28 @@ function filterCurves(curve: Curve): Curves['filters'][number] {
   };
 }
 
-function profile(profile: Profile): ProfileData {
-  const { gapCount, topCounts } = profile;
+function profile(profile: Profile): Omit<ProfileData, keyof LineProfile> {
+  const { gapCount } = profile;
   return {
     count: profile.count,
-    read: profile.read,
     distinct: profile.distinct,
-    withoutKey: profile.withoutKey,
     gaps: Array.from(profile.gapFrom, (from, index) => ({ from, count: gapCount[index] ?? 0 })),
     gapsSampledOneIn: profile.gapsSampledOneIn,
+  };
+}
+
+export function lineProfile(profile: KeyProfile): LineProfile {
+  const { topCounts } = profile;
+  return {
+    read: profile.read,
+    withoutKey: profile.withoutKey,
     top: profile.topKeys.map((key, index) => ({ key, count: topCounts[index] ?? 0 })),
     topTooLow: profile.topTooLow,
     rate: rate(profile),
   };
 }
 
-function rate(profile: Profile): RateData | null {
+function rate(profile: KeyProfile): RateData | null {
   const counts = Array.from(profile.rateCounts);
   return counts.length === 0
     ? null

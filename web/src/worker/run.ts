@@ -1,32 +1,33 @@
-// A run from the first byte of a log to the last, at the pace that is set.
+// A run from the first key of a log to the last, at the pace that is set.
 
 import { Simulator } from '../wasm/dedupstore_wasm.js';
 import type { FromWorker, RunOrder } from '../protocol.js';
-import { chunksOf } from './chunks.js';
-import { keyChoice } from './key.js';
+import type { LineProfile } from './key-protocol.js';
+import { KeySource } from './key-source.js';
 import { NothingToRead } from './nothing-to-read.js';
 import { Pacer } from './pacer.js';
 import { withPart } from './part.js';
-import { copied, snapshot } from './plain.js';
+import { snapshot } from './plain.js';
 
 /** Often enough to look alive; what is drawn takes its time from what is computed. */
 const PROGRESS_MILLISECONDS = 250;
 /** Theory is asked again when the log has grown by this factor; it takes a moment. */
 const ASK_THEORY_GROWTH = 2;
-/** Enough lines to find a clock in. */
-const CLOCK_HEAD_BYTES = 64 << 10;
+/** How many keys are found at a time at full speed, and how many times as many ahead. */
+const BATCH_LINES = 32 << 10;
+const BATCHES_AHEAD = 4;
 
 export async function run(
   order: RunOrder,
   pacer: Pacer,
   tell: (message: FromWorker) => void,
 ): Promise<void> {
-  const simulator = copied(keyChoice(order.key), (key) =>
-    withPart(order.part, (part) => new Simulator(order.seed, key, part)),
-  );
+  const simulator = withPart(order.part, (part) => new Simulator(order.seed, part));
   for (const { filter, memoryBits } of order.entries) {
     simulator.enter(filter, memoryBits);
   }
+  const source = new KeySource(order);
+  let lines: LineProfile = { read: 0, withoutKey: 0, top: [], topTooLow: 0, rate: null };
   let readBytes = 0;
   let toldAt = performance.now();
   let askedAt = 0;
@@ -37,19 +38,21 @@ export async function run(
       askedAt = simulator.count;
     }
     const { isPaused } = pacer;
-    tell({ kind: 'progress', snapshot: snapshot(simulator, order, readBytes), isPaused });
+    tell({ kind: 'progress', snapshot: snapshot(simulator, lines, order, readBytes), isPaused });
     toldAt = performance.now();
   };
 
-  for await (const { bytes, readBytes: readWithChunk } of chunksOf(order.log, order.name)) {
+  for (let isLast = false; !isLast; ) {
+    const batch = pacer.isFull
+      ? await source.next(BATCH_LINES, BATCHES_AHEAD)
+      : await source.next(pacer.takeLines(), 1);
+    const { fingerprints } = batch;
+    lines = batch.profile ?? lines;
     const before = readBytes;
-    if (before === 0) {
-      simulator.lookForClock(bytes.subarray(0, CLOCK_HEAD_BYTES));
-    }
-    for (let start = 0; start < bytes.length && !simulator.isOver; ) {
-      const end = Math.min(start + pacer.feedBytes(), bytes.length);
-      simulator.feed(bytes.subarray(start, end));
-      readBytes = before + (readWithChunk - before) * (end / bytes.length);
+    for (let start = 0; start < fingerprints.length; ) {
+      const end = Math.min(start + pacer.takeLines(), fingerprints.length);
+      simulator.take(fingerprints.subarray(start, end));
+      readBytes = before + (batch.readBytes - before) * (end / fingerprints.length);
       start = end;
       const stepIsOver = pacer.reached(simulator.count);
       if (stepIsOver || performance.now() - toldAt >= PROGRESS_MILLISECONDS) {
@@ -63,17 +66,15 @@ export async function run(
         await pacer.wait();
       }
     }
-    readBytes = readWithChunk;
-    if (simulator.isOver) {
-      break;
-    }
+    readBytes = batch.readBytes;
+    isLast = batch.isLast;
   }
-  simulator.finish();
+  source.close();
   if (simulator.count === 0) {
-    throw new NothingToRead(order, simulator.withoutKey);
+    throw new NothingToRead(order, lines.withoutKey);
   }
   simulator.predict();
-  tell({ kind: 'finished', snapshot: snapshot(simulator, order, order.log.size) });
+  tell({ kind: 'finished', snapshot: snapshot(simulator, lines, order, order.log.size) });
 }
 
 const { port1: turned, port2: turning } = new MessageChannel();

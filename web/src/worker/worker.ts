@@ -10,6 +10,8 @@ import { advise } from './advise.js';
 import { explain } from './explain.js';
 import { Glass } from './inside.js';
 import { examine } from './key.js';
+import type { FromKeyWorker, ToKeyWorker } from './key-protocol.js';
+import { Keys } from './keys.js';
 import { load } from './load.js';
 import { Pacer } from './pacer.js';
 import { registry } from './plain.js';
@@ -19,6 +21,7 @@ let kind: EngineKind = 'plain';
 let started: Promise<unknown> | undefined;
 let pacer: Pacer | undefined;
 let glass: Glass | undefined;
+let keys: Promise<Keys> | undefined;
 
 /** Loads the engine; one that did not come may come the next time. */
 function engine(): Promise<unknown> {
@@ -29,7 +32,7 @@ function engine(): Promise<unknown> {
   return started;
 }
 
-self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
+self.onmessage = ({ data }: MessageEvent<ToWorker | ToKeyWorker>) => {
   switch (data.kind) {
     case 'begin':
       kind = data.engine;
@@ -50,6 +53,16 @@ self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
         .catch(fail);
       break;
     }
+    case 'keys':
+      keys = engine().then(() => new Keys(data.order));
+      // As above.
+      keys.catch(() => undefined);
+      break;
+    case 'more':
+      // One after the other, in the order in which they were asked for.
+      keys = keys?.then((found) => tellKeys(found, data.lines));
+      keys?.catch(fail);
+      break;
     case 'inside': {
       const { order } = data;
       const pace = new Pacer(order.pace);
@@ -102,6 +115,13 @@ async function answer(question: Question): Promise<Answer> {
       return { kind: 'examine', examination: await examine(log, name, key) };
     }
   }
+}
+
+async function tellKeys(keys: Keys, lines: number): Promise<Keys> {
+  const batch = await keys.more(lines);
+  const message: FromKeyWorker = { kind: 'keys', batch };
+  self.postMessage(message, { transfer: [batch.fingerprints.buffer] });
+  return keys;
 }
 
 function fail(error: unknown): void {
