@@ -68,16 +68,13 @@ impl Model {
         if length == self.len() {
             return;
         }
-        let mut kept = Model::new(&self.options);
-        kept.undone = self.observations[length as usize..]
-            .iter()
-            .rev()
-            .copied()
-            .collect();
-        for &observation in &self.observations[..length as usize] {
-            kept.observe(observation);
+        let undone = self.observations.split_off(length as usize);
+        self.undone = undone.into_iter().rev().collect();
+        self.digests.truncate(length as usize + 1);
+        self.set = self.options.in_memory(SEED).expect("small");
+        for &observation in &self.observations {
+            self.set.observe_one(observation);
         }
-        *self = kept;
     }
 
     /// That a store holds exactly a prefix, one not shorter than `acknowledged`.

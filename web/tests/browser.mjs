@@ -6,6 +6,26 @@ import { chromium } from 'playwright-core';
 import { Playground } from './playground.mjs';
 import { serve } from './server.mjs';
 
+/**
+ * With every window the browser starts pages of its own for what the address bar may one day
+ * suggest: as much work as ours. Playwright's list is repeated, as only the last one counts.
+ */
+const SUGGESTIONS = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'];
+const PLAYWRIGHT_DISABLES = [
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'AimEnabled',
+  'PreconnectToSearch',
+];
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,6 +34,7 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  `--disable-features=${[...PLAYWRIGHT_DISABLES, ...SUGGESTIONS].join(',')}`,
 ];
 const LIMIT_MILLISECONDS = 15_000;
 

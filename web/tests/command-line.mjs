@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-export const program = process.env.DEDUPSTORE ?? join(root, 'target/release/dedupstore');
+export const program = process.env.DEDUPSTORE ?? join(root, 'target/debug/dedupstore');
 
 /** The page's own logs: what they are called there, and what `generate` is told. */
 export const SAMPLES = /** @type {const} */ ({

@@ -1,10 +1,11 @@
 //! The page in a real browser.
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
 use std::process::Command;
 
 use crate::page;
-use crate::step::{self, Outcome, command, exists, root, run};
+use crate::step::{self, Outcome, command, exists, root, run, target_directory};
 
 const NAMES: [&str; 4] = [
     "chromium",
@@ -19,24 +20,29 @@ const PLACES: [&str; 3] = [
     "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
+/// With the command line that was built for the native tests: its numbers are the same.
 pub fn test() -> Outcome {
-    run("browser tests", tests(&[])?)
+    run("browser tests", tests("debug", &[])?)
 }
 
-/// A large log through the page, on a machine that does nothing else.
+/// A large log through the page, on a machine that does nothing else, beside the command
+/// line that people get.
 pub fn test_large_log(megabytes: &str) -> Outcome {
-    let mut tests = tests(&["--", "tests/large.test.mjs"])?;
+    let mut tests = tests("release", &["--", "tests/large.test.mjs"])?;
     tests.env("DEDUPSTORE_LARGE_MEGABYTES", megabytes);
     run("a large log in the page", tests)
 }
 
-fn tests(options: &[&str]) -> Outcome<Command> {
+fn tests(profile: &str, options: &[&str]) -> Outcome<Command> {
     let chromium = find_or_install()?;
     page::ensure_packages()?;
+    let program = format!("dedupstore{EXE_SUFFIX}");
+    let program = target_directory().join(profile).join(program);
     let mut npm = command("npm", &["run", "--silent", "test"]);
     npm.args(options)
         .current_dir(root().join("web"))
-        .env("CHROMIUM", chromium);
+        .env("CHROMIUM", chromium)
+        .env("DEDUPSTORE", program);
     Ok(npm)
 }
 

@@ -1,77 +1,57 @@
 //! Everything a change must pass.
 
+use std::process::Command;
 use std::time::Instant;
 
 use crate::step::{self, Outcome, cargo};
-use crate::{browser, page, wasm};
+use crate::{browser, page};
 
-/// Left out of all but the format: the rivals it compares with take minutes to build.
-const BENCHMARKS: &str = "dedupstore-benches";
+/// Left out of all but the format: what they depend on takes minutes to build, or to lint.
+const LEFT_OUT: [&str; 2] = ["dedupstore-benches", "bindings"];
 
+/// On two processors the time is what all steps work together, so none may wait for another
+/// without need. Cargo lets one build at a time work in a directory: the native tests, the
+/// bindings' generator and the page's engine each have their own.
 fn every_step() -> Outcome {
     step::run("format", cargo(&["fmt", "--all", "--check"]))?;
-    wasm::ensure_target()?;
-    step::run(
-        "lints",
-        cargo(&[
-            "clippy",
-            "--workspace",
-            "--exclude",
-            BENCHMARKS,
-            "--all-targets",
-            "--quiet",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-    )?;
-    step::run(
-        "engine for wasm32",
-        cargo(&[
-            "check",
-            "--quiet",
-            "--package",
-            "dedupstore",
-            "--target",
-            wasm::TARGET,
-        ]),
-    )?;
-    let everything_else = ["--workspace", "--exclude", BENCHMARKS, "--quiet"];
-    let on_all = |arguments: &[&str]| {
-        let mut command = cargo(arguments);
-        command.args(everything_else);
-        command
-    };
-    step::run("build of native tests", on_all(&["test", "--no-run"]))?;
-    // Tests leave processors idle now and then, and so do builds: side by side they end
-    // a minute earlier. A build of tests beside them would only wait for the same lock.
-    step::side_by_side(
-        || {
-            step::run("native tests", on_all(&["test"]))?;
-            let mut docs = on_all(&["doc", "--no-deps"]);
-            docs.env("RUSTDOCFLAGS", "-D warnings");
-            step::run("documentation", docs)
-        },
-        || {
-            page::build()?;
-            command_line()?;
-            browser::ensure()
-        },
-    )?;
+    step::side_by_side(&[&native, &page_and_documentation, &browser::ensure])?;
     browser::test()
 }
 
-/// The browser tests compare the page with the command line that people get.
-fn command_line() -> Outcome {
-    let mut build = cargo(&["build", "--release", "--quiet"]);
-    build.args(["--package", "dedupstore-cli"]);
-    step::run("command line", build)
+fn native() -> Outcome {
+    let mut lints = on_all(&["clippy", "--all-targets"]);
+    lints.args(["--", "-D", "warnings"]);
+    step::run("lints", lints)?;
+    // Not the examples, which are linted.
+    let tests = ["test", "--lib", "--bins", "--tests"];
+    let mut build = on_all(&tests);
+    build.arg("--no-run");
+    step::run("build of native tests", build)?;
+    step::run("native tests", on_all(&tests))?;
+    step::run("tests in documentation", on_all(&["test", "--doc"]))
+}
+
+fn page_and_documentation() -> Outcome {
+    page::build()?;
+    let mut documentation = on_all(&["doc", "--no-deps"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    step::run("documentation", documentation)
+}
+
+/// Cargo on all packages but those that are left out.
+fn on_all(arguments: &[&str]) -> Command {
+    let mut command = cargo(arguments);
+    command.args(["--workspace", "--quiet"]);
+    command.args(LEFT_OUT.iter().flat_map(|package| ["--exclude", package]));
+    command
 }
 
 /// A large log through the page, with nothing else under way.
 pub fn page_large(options: &[&str]) -> Outcome {
     page::build()?;
-    command_line()?;
+    let mut build = cargo(&["build", "--release", "--quiet"]);
+    build.args(["--package", "dedupstore-cli"]);
+    step::run("command line", build)?;
     browser::test_large_log(options.first().unwrap_or(&"500"))
 }
 

@@ -1,13 +1,13 @@
 //! The engine for the page: compiled, bound, and made small.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use wasm_bindgen_cli_support::Bindgen;
+use crate::step::{Outcome, cargo, command, exists, root, run, target_directory};
 
-use crate::step::{Outcome, cargo, command, exists, root, run};
-
-pub const TARGET: &str = "wasm32-unknown-unknown";
+const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Installs the target where rustup rules; elsewhere the compiler will say what it lacks.
 pub fn ensure_target() -> Outcome {
@@ -24,15 +24,16 @@ pub fn ensure_target() -> Outcome {
 /// which it loads when it is wanted. One set of bindings serves both.
 pub fn build() -> Outcome {
     ensure_target()?;
+    let generator = Generator::build()?;
     let bound = root().join("web/src/wasm");
     let complete = target_directory().join("complete-bindings");
     compile("engine for the page", &["--no-default-features"])?;
-    bind(&bound)?;
+    generator.bind(&bound)?;
     compile(
         "engine with patterns, normalization and stores",
         &["--features", "patterns,normalization"],
     )?;
-    bind(&complete)?;
+    generator.bind(&complete)?;
     let script = "dedupstore_wasm.js";
     if fs::read(bound.join(script))? != fs::read(complete.join(script))? {
         return Err("the two engines for the page ask for different bindings".into());
@@ -40,8 +41,9 @@ pub fn build() -> Outcome {
     let module = "dedupstore_wasm_bg.wasm";
     let beside = bound.join("dedupstore_wasm_complete_bg.wasm");
     fs::copy(complete.join(module), &beside)?;
-    optimise(&bound.join(module))?;
-    optimise(&beside)
+    optimise(&bound.join(module), "-O3")?;
+    // Three times as large, and as fast and as small with this as with more.
+    optimise(&beside, "-O1")
 }
 
 fn compile(what: &str, options: &[&str]) -> Outcome {
@@ -51,30 +53,40 @@ fn compile(what: &str, options: &[&str]) -> Outcome {
     run(what, build)
 }
 
-fn target_directory() -> std::path::PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => root().join(directory),
-        None => root().join("target"),
+/// What writes the bindings.
+struct Generator {
+    program: PathBuf,
+}
+
+impl Generator {
+    /// In a directory of its own: cargo lets one build at a time work in a directory, and
+    /// this one need not wait for the tests'.
+    fn build() -> Outcome<Self> {
+        let directory = target_directory().join("bindings");
+        let mut build = cargo(&["build", "--quiet", "--package", "bindings"]);
+        build.arg("--target-dir").arg(&directory);
+        // It works for two seconds: optimising it would take half a minute.
+        build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+        run("generator of bindings", build)?;
+        let file = format!("bindings{EXE_SUFFIX}");
+        Ok(Generator {
+            program: directory.join("debug").join(file),
+        })
+    }
+
+    /// Of the engine that was compiled last.
+    fn bind(&self, into: &Path) -> Outcome {
+        let compiled = target_directory()
+            .join(TARGET)
+            .join("release/dedupstore_wasm.wasm");
+        let mut bind = Command::new(&self.program);
+        bind.arg(compiled).arg(into);
+        run("bindings", bind)
     }
 }
 
-fn bind(into: &Path) -> Outcome {
-    let compiled = target_directory()
-        .join(TARGET)
-        .join("release/dedupstore_wasm.wasm");
-    Bindgen::new()
-        .input_path(compiled)
-        .web(true)?
-        .typescript(true)
-        .omit_default_module_path(false)
-        .remove_name_section(true)
-        .remove_producers_section(true)
-        .generate(into)?;
-    Ok(())
-}
-
 /// By wasm-opt, once the npm packages that hold it are there.
-fn optimise(module: &Path) -> Outcome {
+fn optimise(module: &Path, level: &str) -> Outcome {
     let wasm_opt = root().join("web/node_modules/binaryen/bin/wasm-opt");
     if !wasm_opt.exists() {
         return Ok(());
@@ -82,7 +94,7 @@ fn optimise(module: &Path) -> Outcome {
     let mut node = command("node", &[]);
     node.arg(&wasm_opt)
         .args([
-            "-O3",
+            level,
             "--enable-simd",
             "--enable-bulk-memory",
             "--enable-nontrapping-float-to-int",
