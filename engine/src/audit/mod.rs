@@ -25,6 +25,9 @@ use crate::filter::{
 use crate::fingerprint::Fingerprint;
 use crate::region::{Part, Region};
 
+/// How many keys are told at once, without a branch for each, to be outside the sample.
+const SIFTED: usize = 64;
+
 /// A filter and, behind it in the same region, the audit of its verdicts.
 #[derive(Clone, Debug)]
 pub struct AuditedFilter {
@@ -114,12 +117,19 @@ impl AuditedFilter {
                 .observe_batch(&mut filtered, registers, observations, verdicts);
         }
         let mut audited = Part::new(region, self.audit_start()..self.region_bytes());
-        let verdicts = observations.iter().zip(verdicts.iter());
-        let judged = (first..).zip(verdicts);
-        table.observe(
-            &mut audited,
-            judged.map(|(at, (o, &v))| (at, o.fingerprint, v)),
-        );
+        let mut mask = table.sample_mask(audited.bytes());
+        let chunks = observations.chunks(SIFTED).zip(verdicts.chunks(SIFTED));
+        for (at, (observations, verdicts)) in (first..).step_by(SIFTED).zip(chunks) {
+            let sampled = |any, o: &Observation| any | (o.fingerprint.0 & mask == 0);
+            if observations.iter().fold(false, sampled) {
+                let judged = (at..).zip(observations.iter().zip(verdicts));
+                table.observe(
+                    &mut audited,
+                    judged.map(|(at, (o, &v))| (at, o.fingerprint, v)),
+                );
+                mask = table.sample_mask(audited.bytes());
+            }
+        }
     }
 
     /// Observes what a log holds; see [`AnyFilter::observe_recorded`].

@@ -21,6 +21,16 @@ pub struct LogWriter {
     frame: Vec<u8>,
 }
 
+/// A frame that is made and not written.
+pub struct Framed<'a> {
+    /// Who writes them may keep them and leave others, for their capacity.
+    pub bytes: &'a mut Vec<u8>,
+    /// Where they belong.
+    pub at: LogPosition,
+    /// Where the log ends behind them.
+    pub end: LogPosition,
+}
+
 impl LogWriter {
     pub fn new(
         store_id: StoreId,
@@ -61,27 +71,31 @@ impl LogWriter {
         kind.fits(left.min(MAX_PAYLOAD_BYTES as u64) as usize)
     }
 
-    /// Adds a frame of observations, which must fit into the [`room`](LogWriter::room).
+    /// Adds a frame of observations, which must fit into the [`room`](LogWriter::room);
+    /// `put` has it written.
     pub fn append(
         &mut self,
-        medium: &impl Medium,
         payload: Payload<'_>,
         watermark: u64,
+        put: impl FnOnce(Framed<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
+        let at = self.position;
         let place = Place {
             store: &self.store_id,
-            position: self.position,
+            position: at,
             incarnation: self.incarnation,
             watermark,
         };
         let chain = frame::encode(&mut self.frame, &place, payload);
-        let file = StoreFile::log(self.position.epoch);
-        medium
-            .write(file, self.position.offset, &self.frame)
-            .map_err(|error| StoreError::on_file("write", file, error))?;
-        self.position.offset += self.frame.len() as u64;
-        self.position.chain = chain;
-        self.position.sequence += payload.observations() as u64;
+        let end = LogPosition {
+            epoch: at.epoch,
+            offset: at.offset + self.frame.len() as u64,
+            chain,
+            sequence: at.sequence + payload.observations() as u64,
+        };
+        let bytes = &mut self.frame;
+        put(Framed { bytes, at, end })?;
+        self.position = end;
         Ok(())
     }
 
@@ -107,11 +121,15 @@ impl LogWriter {
 
     /// Ends this log and goes on in the next, which has been
     /// [started](LogWriter::start_next).
-    pub fn switch(&mut self, medium: &impl Medium, watermark: u64) -> Result<(), StoreError> {
+    pub fn switch(
+        &mut self,
+        watermark: u64,
+        put: impl FnOnce(Framed<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let epoch = self.position.epoch + 1;
         let (_, chain) = frame::encode_log_header(&self.store_id, epoch, self.incarnation);
         if !planted(Mutant::NoSwitchFrame) {
-            self.append(medium, Payload::Switch(chain), watermark)?;
+            self.append(Payload::Switch(chain), watermark, put)?;
         }
         self.position = LogPosition {
             epoch,

@@ -150,7 +150,7 @@ impl Checkpoint {
         let end = blocks.end;
         for block in blocks {
             let copy = &mut sweep[held..held + BLOCK];
-            copy.fill(0);
+            copy[self.next.layout.block_range(block).len()..].fill(0);
             let taken = self.frozen.take(block, copy);
             if taken {
                 held += BLOCK;
