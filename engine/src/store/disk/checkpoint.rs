@@ -29,9 +29,9 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 /// copying one.
 const BLOCKS_A_WRITE: usize = 32;
 /// How much of the region may be on its way to the thread that writes: a share, and no more
-/// than this.
+/// than stays in a processor's cache.
 const HANDOVER_SHARE: usize = 16;
-const MAX_HANDOVER_BYTES: usize = 8 << 20;
+const MAX_HANDOVER_BYTES: usize = 2 << 20;
 
 /// Makes the other image and, where it may, the other log ready. Returns whether the log
 /// can be switched.
