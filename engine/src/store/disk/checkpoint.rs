@@ -52,7 +52,6 @@ pub fn prepare(
             .sync(target)
             .map_err(|error| StoreError::on_file("sync", target, error))?;
     }
-    medium.forget(target);
     let other_log_is_free = active.log.epoch == current_epoch || planted(Mutant::LogReusedTooEarly);
     if other_log_is_free {
         LogWriter::start_next(medium, &active.store_id, current_epoch + 1, incarnation)?;

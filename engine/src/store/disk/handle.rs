@@ -17,7 +17,7 @@ use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::error::StoreError;
 use crate::store::frame::{Kind, Payload};
 use crate::store::live::LiveRegion;
-use crate::store::log::LogWriter;
+use crate::store::log::{Framed, LogWriter};
 use crate::store::medium::Medium;
 use crate::store::superblock::{LogPosition, SPARSE_LOG, Superblock};
 
@@ -172,7 +172,8 @@ impl<M: Medium> Store<M> {
             let to = from + left.min(room);
             let trace = self.trace();
             self.apply(&observations[from..to], &mut verdicts[from..to]);
-            self.append(&observations[from..to], &verdicts[from..to], trace)?;
+            let payload = self.payload(&observations[from..to], &verdicts[from..to], trace);
+            self.append(payload, Appending::put)?;
             from = to;
         }
         self.after_append()
@@ -243,21 +244,29 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    pub(super) fn append(
-        &mut self,
-        observations: &[Observation],
-        verdicts: &[Verdict],
+    /// What the log is to hold of observations.
+    pub(super) fn payload<'a>(
+        &self,
+        observations: &'a [Observation],
+        verdicts: &'a [Verdict],
         trace: Trace,
-    ) -> Result<(), StoreError> {
-        let payload = match self.frame_kind() {
+    ) -> Payload<'a> {
+        match self.frame_kind() {
             Kind::Full => Payload::Full(observations),
             Kind::Sparse => Payload::Sparse(observations, verdicts, trace),
             Kind::Keys | Kind::Switch => Payload::Keys(observations),
-        };
+        }
+    }
+
+    pub(super) fn append(
+        &mut self,
+        payload: Payload<'_>,
+        put: fn(&mut Appending<M>, Framed<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         let (durable, appending) = (self.progress.durable(), &mut self.appending);
         let appended = self
             .log
-            .append(payload, durable, |framed| appending.put(framed));
+            .append(payload, durable, |framed| put(appending, framed));
         appended.map_err(|error| self.progress.poison(error))
     }
 
@@ -358,7 +367,7 @@ impl<M: Medium> Store<M> {
         self.appending.drain()?;
         if can_switch {
             let (durable, appending) = (self.progress.durable(), &mut self.appending);
-            let switched = self.log.switch(durable, |framed| appending.put(framed));
+            let switched = self.log.switch(durable, |framed| appending.put_now(framed));
             switched.map_err(|error| self.progress.poison(error))?;
             let LogPosition {
                 sequence, epoch, ..
