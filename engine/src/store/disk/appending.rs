@@ -22,7 +22,7 @@ use crate::store::superblock::LogPosition;
 
 /// How many frames may wait.
 const FRAMES: usize = 8;
-/// To wake a thread takes the writer a third as long as to write a frame. So while frames
+/// To wake a thread takes the writer half as long as to write a frame. So while frames
 /// come, the thread naps and looks by itself; it is woken if so many wait.
 const HURRY_FRAMES: usize = 4;
 const NAP: Duration = Duration::from_millis(1);
