@@ -100,6 +100,41 @@ fn a_store_is_a_set_in_memory_however_it_is_opened() {
     }
 }
 
+/// Frames of large batches are written by a thread; whoever drops the store, waits for
+/// durability or takes a checkpoint finds every one of them in its place.
+#[test]
+fn large_batches_are_all_in_the_log() {
+    let directory = TempDir::new().expect("a place");
+    let all = keys(0..120_000);
+    let memory_bits = 3_000_001;
+    for (i, filter) in ["blocked", "stable:k=3,p=10,max=3"].iter().enumerate() {
+        let path = directory.path().join(format!("{i}.dds"));
+        let opening = OpenOptions {
+            durability: Durability::Interval(Duration::from_millis(5)),
+            ..OpenOptions::default()
+        };
+        let create = options(filter, memory_bits, 512 << 10);
+        let mut store = Store::create(&path, &create, opening).expect("made");
+        feed(&mut store, &all[..40_000], 10_000);
+        drop(store);
+        let mut store = Store::open(&path, opening).expect("opened");
+        assert_eq!(store.sequence(), 40_000);
+        feed(&mut store, &all[40_000..80_000], 16_384);
+        store.wait_durable(80_000).expect("synced");
+        assert_eq!(store.durable_sequence(), 80_000);
+        feed(&mut store, &all[80_000..100_000], 7_000);
+        store.checkpoint().expect("folded");
+        assert_eq!(store.durable_sequence(), 100_000);
+        feed(&mut store, &all[100_000..], 9_000);
+        store.sync().expect("synced");
+        assert_eq!(store.durable_sequence(), 120_000);
+        drop(store);
+        let store = Store::open(&path, opening).expect("opened");
+        assert_eq!(store.sequence(), 120_000);
+        assert_eq!(digest(&store), expected_digest(filter, memory_bits, &all));
+    }
+}
+
 #[test]
 fn waiting_for_durability_waits() {
     let directory = TempDir::new().expect("a place");

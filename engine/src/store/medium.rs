@@ -87,9 +87,6 @@ pub trait Medium: Send + Sync + 'static {
     /// Returns when everything written to the file before is durable.
     fn sync(&self, file: StoreFile) -> io::Result<()>;
 
-    /// Nothing of the file will be read before it is written again. A hint.
-    fn forget(&self, _file: StoreFile) {}
-
     /// A private map of part of a file: changes stay in memory. `None` where files cannot
     /// be mapped.
     #[cfg(not(target_family = "wasm"))]

@@ -35,13 +35,13 @@ fn compare(filter: &str, size_mib: u64, making: Duration) {
     let options = store_options(filter, size_mib);
     let log_bytes = options.layout().expect("sizes").log_bytes;
     let filter_of = AnyFilter::build(&options.filter, options.memory_bits).expect("a filter");
-    // A checkpoint begins when three quarters of the log are used, at 8 bytes a key, or for
+    // A checkpoint begins when seven eighths of the log are used, at 8 bytes a key, or for
     // three keys in ten and a bit for each.
     let bits_a_key = match filter_of.seen_leaves_no_trace() {
         true => 64 * 3 / 10 + 1,
         false => 64,
     };
-    let count = CHECKPOINTS_A_ROUND * (log_bytes / 4 * 3 * 8 / bits_a_key);
+    let count = CHECKPOINTS_A_ROUND * (log_bytes / 8 * 7 * 8 / bits_a_key);
     let path = directory.path().join("sustained.dds");
     let mut store = Store::create(path, &options, opening()).expect("made");
     let mut set = SeenSet::in_memory(&options.filter, options.memory_bits, 1).expect("memory");

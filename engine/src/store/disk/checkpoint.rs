@@ -29,9 +29,9 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 /// copying one.
 const BLOCKS_A_WRITE: usize = 32;
 /// How much of the region may be on its way to the thread that writes: a share, and no more
-/// than this.
+/// than stays in a processor's cache.
 const HANDOVER_SHARE: usize = 16;
-const MAX_HANDOVER_BYTES: usize = 8 << 20;
+const MAX_HANDOVER_BYTES: usize = 2 << 20;
 
 /// Makes the other image and, where it may, the other log ready. Returns whether the log
 /// can be switched.
@@ -52,7 +52,6 @@ pub fn prepare(
             .sync(target)
             .map_err(|error| StoreError::on_file("sync", target, error))?;
     }
-    medium.forget(target);
     let other_log_is_free = active.log.epoch == current_epoch || planted(Mutant::LogReusedTooEarly);
     if other_log_is_free {
         LogWriter::start_next(medium, &active.store_id, current_epoch + 1, incarnation)?;
@@ -150,7 +149,7 @@ impl Checkpoint {
         let end = blocks.end;
         for block in blocks {
             let copy = &mut sweep[held..held + BLOCK];
-            copy.fill(0);
+            copy[self.next.layout.block_range(block).len()..].fill(0);
             let taken = self.frozen.take(block, copy);
             if taken {
                 held += BLOCK;

@@ -325,13 +325,6 @@ impl Medium for Directory {
         self.files[file as usize].sync_data()
     }
 
-    /// Else the kernel goes on caching it, in pieces that are slow to overwrite in part.
-    #[cfg(target_os = "linux")]
-    fn forget(&self, file: StoreFile) {
-        let file = &self.files[file as usize];
-        let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
-    }
-
     fn map_private(
         &self,
         file: StoreFile,

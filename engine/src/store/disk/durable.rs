@@ -96,7 +96,13 @@ impl<M: Medium> Progress<M> {
         error
     }
 
-    /// The writer has appended up to here.
+    /// Observations that are in the log's file.
+    #[cfg(test)]
+    pub fn appended(&self) -> u64 {
+        locked(&self.appended).sequence
+    }
+
+    /// The log has been written up to here.
     pub fn note_appended(&self, sequence: u64, epoch: u64) {
         let mut appended = locked(&self.appended);
         appended.sequence = sequence;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::appending::Appending;
 use super::checkpoint::Checkpoint;
 use super::claims::{Claim, Claims, Ticket};
 use super::directory::Directory;
@@ -16,7 +17,7 @@ use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::error::StoreError;
 use crate::store::frame::{Kind, Payload};
 use crate::store::live::LiveRegion;
-use crate::store::log::LogWriter;
+use crate::store::log::{Framed, LogWriter};
 use crate::store::medium::Medium;
 use crate::store::superblock::{LogPosition, SPARSE_LOG, Superblock};
 
@@ -57,6 +58,7 @@ pub struct Store<M: Medium = Directory> {
     pub(super) live: LiveRegion,
     pub(super) registers: Registers,
     log: LogWriter,
+    appending: Appending<M>,
     stage: Stage,
     claims: Claims,
     durability: Durability,
@@ -116,7 +118,12 @@ impl<M: Medium> Store<M> {
             true => Some(CheckpointThread::start(&progress)?),
             false => None,
         };
+        // Where a thread would have to take turns with the writer, or the writer waits for
+        // the sync anyway, nothing is gained by handing frames over.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let by_thread = options.durability != Durability::Every && processors > 1;
         Ok(Store {
+            appending: Appending::new(&progress, options.threads && by_thread),
             log: LogWriter::new(active.store_id, &active.layout, end, mark.incarnation),
             hasher: KeyHasher::new(active.parameters.seed),
             progress,
@@ -147,8 +154,8 @@ impl<M: Medium> Store<M> {
         Ok(verdict[0])
     }
 
-    /// Observes many keys in order. On return they are in the log; when they are durable is
-    /// up to the [`Durability`].
+    /// Observes many keys in order. On return they are in the log, or on their way to it by
+    /// a thread if they are many; when they are durable is up to the [`Durability`].
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -165,7 +172,8 @@ impl<M: Medium> Store<M> {
             let to = from + left.min(room);
             let trace = self.trace();
             self.apply(&observations[from..to], &mut verdicts[from..to]);
-            self.append(&observations[from..to], &verdicts[from..to], trace)?;
+            let payload = self.payload(&observations[from..to], &verdicts[from..to], trace);
+            self.append(payload, Appending::put)?;
             from = to;
         }
         self.after_append()
@@ -236,25 +244,30 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    pub(super) fn append(
-        &mut self,
-        observations: &[Observation],
-        verdicts: &[Verdict],
+    /// What the log is to hold of observations.
+    pub(super) fn payload<'a>(
+        &self,
+        observations: &'a [Observation],
+        verdicts: &'a [Verdict],
         trace: Trace,
-    ) -> Result<(), StoreError> {
-        let payload = match self.frame_kind() {
+    ) -> Payload<'a> {
+        match self.frame_kind() {
             Kind::Full => Payload::Full(observations),
             Kind::Sparse => Payload::Sparse(observations, verdicts, trace),
             Kind::Keys | Kind::Switch => Payload::Keys(observations),
-        };
-        let durable = self.progress.durable();
-        let appended = self.log.append(&self.progress.medium, payload, durable);
-        appended.map_err(|error| self.progress.poison(error))?;
-        let LogPosition {
-            sequence, epoch, ..
-        } = self.log.position();
-        self.progress.note_appended(sequence, epoch);
-        Ok(())
+        }
+    }
+
+    pub(super) fn append(
+        &mut self,
+        payload: Payload<'_>,
+        put: fn(&mut Appending<M>, Framed<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let (durable, appending) = (self.progress.durable(), &mut self.appending);
+        let appended = self
+            .log
+            .append(payload, durable, |framed| put(appending, framed));
+        appended.map_err(|error| self.progress.poison(error))
     }
 
     pub(super) fn after_append(&mut self) -> Result<(), StoreError> {
@@ -312,11 +325,11 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    /// Takes up what the checkpoint thread has done; starts one if the log is three
-    /// quarters full.
+    /// Takes up what the checkpoint thread has done; starts one if the log is nearly full:
+    /// the rest is for what comes while the other log is made ready.
     fn advance(&mut self, wait: bool) -> Result<(), StoreError> {
         let idle = matches!(self.stage, Stage::Idle);
-        if idle && self.log.used_bytes() > self.active.layout.log_bytes / 4 * 3 {
+        if idle && self.log.used_bytes() > self.active.layout.log_bytes / 8 * 7 {
             self.start_checkpoint()?;
         } else if idle {
             return Ok(());
@@ -350,10 +363,11 @@ impl<M: Medium> Store<M> {
 
     /// Ends the log and freezes the region: from here on, the image is the past.
     fn freeze(&mut self, can_switch: bool) -> Result<(), StoreError> {
+        // The image will be valid only after a sync of the log up to here.
+        self.appending.drain()?;
         if can_switch {
-            let switched = self
-                .log
-                .switch(&self.progress.medium, self.progress.durable());
+            let (durable, appending) = (self.progress.durable(), &mut self.appending);
+            let switched = self.log.switch(durable, |framed| appending.put_now(framed));
             switched.map_err(|error| self.progress.poison(error))?;
             let LogPosition {
                 sequence, epoch, ..
@@ -415,6 +429,7 @@ impl<M: Medium> Store<M> {
 
     /// Makes everything observed so far durable.
     pub fn sync(&mut self) -> Result<(), StoreError> {
+        self.appending.drain()?;
         self.progress.sync(true)
     }
 

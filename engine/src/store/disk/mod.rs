@@ -1,5 +1,6 @@
 //! A store on a disk and its one writer: files, maps, locks, and threads that write.
 
+mod appending;
 mod backup;
 mod checkpoint;
 mod claims;

@@ -1,5 +1,6 @@
 //! Verdicts first, the record after: for those who must deliver in between.
 
+use super::appending::Appending;
 use super::handle::Store;
 use crate::audit::Trace;
 use crate::filter::{Observation, Verdict};
@@ -70,11 +71,14 @@ impl<M: Medium> Pending<'_, M> {
         self.verdicts
     }
 
-    /// Records the observations.
+    /// Records the observations: on return they are in the log, and a kill of the process
+    /// does not undo that.
     pub fn commit(mut self) -> Result<(), StoreError> {
         self.settled = true;
-        self.store
-            .append(self.observations, self.verdicts, self.trace)?;
+        let payload = self
+            .store
+            .payload(self.observations, self.verdicts, self.trace);
+        self.store.append(payload, Appending::put_now)?;
         self.store.after_append()
     }
 }
