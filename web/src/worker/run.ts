@@ -3,7 +3,7 @@
 import { Simulator } from '../wasm/dedupstore_wasm.js';
 import type { FromWorker, RunOrder } from '../protocol.js';
 import type { LineProfile } from './key-protocol.js';
-import { KeySource } from './key-source.js';
+import type { KeySource } from './key-source.js';
 import { NothingToRead } from './nothing-to-read.js';
 import { Pacer } from './pacer.js';
 import { withPart } from './part.js';
@@ -19,6 +19,7 @@ const BATCHES_AHEAD = 4;
 
 export async function run(
   order: RunOrder,
+  source: KeySource,
   pacer: Pacer,
   tell: (message: FromWorker) => void,
 ): Promise<void> {
@@ -26,7 +27,6 @@ export async function run(
   for (const { filter, memoryBits } of order.entries) {
     simulator.enter(filter, memoryBits);
   }
-  const source = new KeySource(order);
   let lines: LineProfile = { read: 0, withoutKey: 0, top: [], topTooLow: 0, rate: null };
   let readBytes = 0;
   let toldAt = performance.now();

@@ -11,6 +11,7 @@ import { explain } from './explain.js';
 import { Glass } from './inside.js';
 import { examine } from './key.js';
 import type { FromKeyWorker, ToKeyWorker } from './key-protocol.js';
+import { KeySource } from './key-source.js';
 import { Keys } from './keys.js';
 import { load } from './load.js';
 import { Pacer } from './pacer.js';
@@ -48,8 +49,10 @@ self.onmessage = ({ data }: MessageEvent<ToWorker | ToKeyWorker>) => {
       const { order } = data;
       const pace = new Pacer(order.pace);
       pacer = pace;
+      // Loads its engine while this one does.
+      const source = new KeySource(order);
       engine()
-        .then(() => run(order, pace, tell))
+        .then(() => run(order, source, pace, tell))
         .catch(fail);
       break;
     }
