@@ -59,7 +59,10 @@ impl Normalization {
 
     /// The key to hash. Where it differs from the key given, it is in `normalized`.
     #[inline]
-    #[cfg_attr(not(feature = "normalization"), allow(unused_variables))]
+    #[cfg_attr(
+        not(feature = "normalization"),
+        allow(unused_variables, clippy::ptr_arg)
+    )]
     pub fn apply<'a>(self, key: &'a [u8], normalized: &'a mut Vec<u8>) -> &'a [u8] {
         match self {
             Normalization::None => key,
