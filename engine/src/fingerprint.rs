@@ -74,6 +74,10 @@ impl KeyHasher {
     /// The fingerprint of a key.
     #[inline]
     pub fn fingerprint(&self, key: &[u8]) -> Fingerprint {
+        #[cfg(target_family = "wasm")]
+        if let Some(hash) = crate::narrow_xxh3::hash(key, self.seed) {
+            return Fingerprint(hash);
+        }
         Fingerprint(xxh3_64_with_seed(key, self.seed))
     }
 }

@@ -31,6 +31,8 @@ pub mod filter;
 pub mod fingerprint;
 pub mod lab;
 pub mod lines;
+#[cfg(any(test, target_family = "wasm"))]
+mod narrow_xxh3;
 mod prefetch;
 pub mod region;
 pub mod rng;

@@ -1,10 +1,12 @@
 //! Chunks of a log in, keys out: the same for all that reads a log.
 
 use dedupstore::lab::Sampling;
-use dedupstore::lines::{KeyReader, LineBuffer, LineTooLong};
+use dedupstore::lines::{KeyReader, LineBuffer, LineTooLong, Lines};
 use dedupstore::{Fingerprint, KeyHasher};
 
 use crate::key::KeyChoice;
+
+const DELIMITER: u8 = b'\n';
 
 /// A line that is wanted, and its key.
 pub struct Keyed<'a> {
@@ -46,6 +48,15 @@ impl Sieve {
         }
     }
 
+    fn look_at_all(&mut self, lines: Lines<'_>, take: &mut impl FnMut(Keyed<'_>)) {
+        for line in lines {
+            if self.is_over() {
+                break;
+            }
+            self.look(line.content, take);
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.sampling.is_over_after(self.read)
     }
@@ -54,7 +65,7 @@ impl Sieve {
 impl LineFeed {
     pub fn new(key: &KeyChoice, seed: u64, sampling: Sampling) -> Self {
         LineFeed {
-            lines: LineBuffer::new(b'\n'),
+            lines: LineBuffer::new(DELIMITER),
             sieve: Sieve {
                 keys: key.reader(),
                 hasher: KeyHasher::new(seed),
@@ -72,17 +83,20 @@ impl LineFeed {
         mut take: impl FnMut(Keyed<'_>),
     ) -> Result<(), LineTooLong> {
         while !chunk.is_empty() && !self.sieve.is_over() {
+            if self.lines.is_empty() {
+                let (whole, rest) = Lines::complete(DELIMITER, chunk);
+                self.sieve.look_at_all(whole, &mut take);
+                chunk = rest;
+            }
+            // Only a line that is in two chunks is copied.
+            let rest = chunk.iter().position(|&byte| byte == DELIMITER);
             let space = self.lines.space()?;
-            let count = space.len().min(chunk.len());
+            let count = rest.map_or(chunk.len(), |at| at + 1).min(space.len());
             space[..count].copy_from_slice(&chunk[..count]);
             self.lines.filled(count);
             chunk = &chunk[count..];
-            for line in self.lines.complete_lines() {
-                if self.sieve.is_over() {
-                    break;
-                }
-                self.sieve.look(line.content, &mut take);
-            }
+            self.sieve
+                .look_at_all(self.lines.complete_lines(), &mut take);
         }
         Ok(())
     }

@@ -14,8 +14,12 @@ export function look(place: number): Look {
   const style = getComputedStyle(document.documentElement);
   return {
     colour: style.getPropertyValue(`--series-${place % COLOUR_COUNT}`).trim(),
-    dash: STROKES[place % STROKES.length] ?? [],
+    dash: dash(place),
   };
+}
+
+function dash(place: number): readonly number[] {
+  return STROKES[place % STROKES.length] ?? [];
 }
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -28,7 +32,7 @@ export function swatch(place: number): SVGElement {
   picture.setAttribute('aria-hidden', 'true');
   const line = document.createElementNS(SVG, 'path');
   line.setAttribute('d', 'M0 4H24');
-  line.setAttribute('stroke-dasharray', look(place).dash.join(' '));
+  line.setAttribute('stroke-dasharray', dash(place).join(' '));
   picture.append(line);
   return picture;
 }

@@ -85,11 +85,15 @@ export class RunView {
 
   /** Once a run: on a narrow screen the results come after the form and would be missed. */
   #reveal(): void {
-    const { top } = this.#heading.getBoundingClientRect();
-    if (!this.#isRevealed && (top < 0 || top > window.innerHeight / 2)) {
-      this.#heading.scrollIntoView();
+    // Where it is has the browser lay out the page, which it should do once a frame.
+    if (this.#isRevealed) {
+      return;
     }
     this.#isRevealed = true;
+    const { top } = this.#heading.getBoundingClientRect();
+    if (top < 0 || top > window.innerHeight / 2) {
+      this.#heading.scrollIntoView();
+    }
   }
 
   #clear(): void {

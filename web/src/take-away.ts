@@ -48,8 +48,13 @@ export class TakeAway {
 
   show(snapshot: Snapshot, setting: Setting): void {
     this.#section.hidden = false;
+    // A run's numbers change, and none of them is in what is written here.
+    const isSameRun = setting === this.#setting && this.#snapshot !== undefined;
     this.#snapshot = snapshot;
     this.#setting = setting;
+    if (isSameRun) {
+      return;
+    }
     const chosen = this.#filter.selectedIndex;
     const options = snapshot.outcomes.map(({ filter }, place) =>
       make('option', { value: String(place) }, filter),

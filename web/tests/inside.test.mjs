@@ -229,6 +229,8 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
         async (playground) => {
           const { page } = playground;
           await offered(playground);
+          // Who wants less to move sees one view a second, and mistakes as late.
+          await page.emulateMedia({ reducedMotion: 'no-preference' });
           for (const name of ['blocked', 'word', 'stable']) {
             await choose(playground, name);
             await play(playground, '2000');

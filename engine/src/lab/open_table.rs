@@ -49,6 +49,17 @@ impl<S: Slot> OpenTable<S> {
         prefetch(&self.slots, self.home(key));
     }
 
+    /// What is kept of a key, to be changed in all but the key.
+    #[inline]
+    pub fn get_mut(&mut self, key: u64) -> Option<&mut S> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let at = self.find(key);
+        let slot = &mut self.slots[at];
+        slot.key().is_some().then_some(slot)
+    }
+
     /// Keeps this of a key, and returns what was kept of it before.
     #[inline]
     pub fn replace(&mut self, key: u64, slot: S) -> Option<S> {
@@ -68,8 +79,13 @@ impl<S: Slot> OpenTable<S> {
         None
     }
 
-    /// Forgets all but some.
-    pub fn retain(&mut self, keep: impl Fn(&S) -> bool) {
+    /// All that is kept.
+    pub fn iter(&self) -> impl Iterator<Item = &S> {
+        self.slots.iter().filter(|slot| slot.key().is_some())
+    }
+
+    /// Forgets all but some, and may change in those all but their keys.
+    pub fn retain(&mut self, keep: impl FnMut(&mut S) -> bool) {
         self.rebuild(self.slots.len(), keep);
     }
 
@@ -91,11 +107,11 @@ impl<S: Slot> OpenTable<S> {
     }
 
     #[cold]
-    fn rebuild(&mut self, slots: usize, keep: impl Fn(&S) -> bool) {
+    fn rebuild(&mut self, slots: usize, mut keep: impl FnMut(&mut S) -> bool) {
         let old = std::mem::replace(&mut self.slots, vec![S::default(); slots]);
         self.len = 0;
-        for slot in old {
-            if let Some(key) = slot.key().filter(|_| keep(&slot)) {
+        for mut slot in old {
+            if let Some(key) = slot.key().filter(|_| keep(&mut slot)) {
                 let at = self.find(key);
                 self.slots[at] = slot;
                 self.len += 1;
@@ -133,12 +149,15 @@ mod tests {
                 for (number, &key) in (1..).zip(half) {
                     table.prefetch(key);
                     let slot = Numbered(key, number);
+                    prop_assert_eq!(table.get_mut(key), plain.get_mut(&key));
                     prop_assert_eq!(table.replace(key, slot), plain.insert(key, slot));
                     prop_assert_eq!(table.len(), plain.len());
                 }
                 table.retain(|slot| slot.0 % kept == 0);
                 plain.retain(|key, _| key % kept == 0);
                 prop_assert_eq!(table.len(), plain.len());
+                prop_assert!(table.iter().all(|slot| plain.get(&slot.0) == Some(slot)));
+                prop_assert_eq!(table.iter().count(), plain.len());
             }
         }
     }

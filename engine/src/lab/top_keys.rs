@@ -5,10 +5,7 @@
 //! elements", 1982). So a count is at most as many too low as was taken off, and exact
 //! until then.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
-use super::truth::AlreadyHashed;
+use super::open_table::{OpenTable, Slot};
 
 /// As much of a key as is kept to show.
 const SHOWN_BYTES: usize = 160;
@@ -16,69 +13,93 @@ const SHOWN_BYTES: usize = 160;
 /// Counts of keys under way.
 #[derive(Debug)]
 pub struct TopKeys {
-    counts: HashMap<u64, Counted, BuildHasherDefault<AlreadyHashed>>,
+    counts: OpenTable<Counted>,
     max_keys: usize,
     taken_off: u64,
-    /// Memory of forgotten keys for those that come: most come once.
-    spare: Vec<Vec<u8>>,
+    /// The keys to be shown, in the order they came; those of forgotten ones too, until the
+    /// next are forgotten. Most come once: nothing is allocated for them.
+    shown: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Counted {
+    fingerprint: u64,
     count: u64,
-    key: Vec<u8>,
+    /// Where its key is among those to be shown.
+    start: usize,
+    end: usize,
+}
+
+impl Slot for Counted {
+    #[inline(always)]
+    fn key(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.fingerprint)
+    }
 }
 
 impl TopKeys {
     /// Exact up to `max_keys` keys.
     pub fn bounded(max_keys: usize) -> Self {
         TopKeys {
-            counts: HashMap::default(),
+            counts: OpenTable::default(),
             max_keys: max_keys.max(1),
             taken_off: 0,
-            spare: Vec::new(),
+            shown: Vec::new(),
         }
     }
 
     /// The next key, by its fingerprint and as it is to be shown.
     #[inline]
     pub fn record(&mut self, fingerprint: u64, key: &[u8]) {
-        if let Some(counted) = self.counts.get_mut(&fingerprint) {
+        if let Some(counted) = self.counts.get_mut(fingerprint) {
             counted.count += 1;
             return;
         }
         if self.counts.len() == self.max_keys {
             // The new one is met and taken off in the same breath.
-            self.taken_off += 1;
-            let forgotten = self.counts.extract_if(|_, counted| {
-                counted.count -= 1;
-                counted.count == 0
-            });
-            self.spare.extend(forgotten.map(|(_, counted)| counted.key));
+            self.take_off();
             return;
         }
-        let mut kept = self.spare.pop().unwrap_or_default();
-        kept.clear();
-        kept.extend_from_slice(&key[..key.len().min(SHOWN_BYTES)]);
-        self.counts.insert(
+        let start = self.shown.len();
+        self.shown
+            .extend_from_slice(&key[..key.len().min(SHOWN_BYTES)]);
+        let counted = Counted {
             fingerprint,
-            Counted {
-                count: 1,
-                key: kept,
-            },
-        );
+            count: 1,
+            start,
+            end: self.shown.len(),
+        };
+        self.counts.replace(fingerprint, counted);
+    }
+
+    #[cold]
+    fn take_off(&mut self) {
+        self.taken_off += 1;
+        let before = std::mem::take(&mut self.shown);
+        self.shown.reserve(before.len());
+        self.counts.retain(|counted| {
+            counted.count -= 1;
+            if counted.count == 0 {
+                return false;
+            }
+            let key = &before[counted.start..counted.end];
+            counted.start = self.shown.len();
+            self.shown.extend_from_slice(key);
+            counted.end = self.shown.len();
+            true
+        });
     }
 
     /// The `most` keys with the highest counts, highest first.
     pub fn top(&self, most: usize) -> Vec<(&[u8], u64)> {
         let mut all: Vec<(&[u8], u64)> = self
             .counts
-            .values()
-            .map(|counted| (&counted.key[..], counted.count))
+            .iter()
+            .map(|counted| (&self.shown[counted.start..counted.end], counted.count))
             .collect();
         let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then(a.0.cmp(b.0));
         if most < all.len() {
-            // Asked ten times a second: only those that are wanted are sorted.
+            // Asked several times a second: only those that are wanted are sorted.
             all.select_nth_unstable_by(most, order);
             all.truncate(most);
         }
@@ -119,5 +140,40 @@ mod tests {
         assert_eq!(top[0].0, b"often");
         assert!(top[0].1 + keys.at_most_too_low() >= 3000, "{top:?}");
         assert!(top[0].1 <= 3000);
+    }
+
+    /// The same, written down plainly: every count in a map, and every key's text whole.
+    #[test]
+    fn counts_are_those_of_the_paper() {
+        let mut keys = TopKeys::bounded(50);
+        let mut counts = std::collections::BTreeMap::<u64, u64>::new();
+        let mut taken_off = 0;
+        let text = |number: u64| format!("{number:x<200}");
+        let generator = crate::rng::Generator::from_state(3);
+        for i in 0..20_000 {
+            // Small numbers more often.
+            let number = (generator.draw(2 * i) % 400).min(generator.draw(2 * i + 1) % 400);
+            keys.record(number, text(number).as_bytes());
+            if counts.len() < 50 || counts.contains_key(&number) {
+                *counts.entry(number).or_default() += 1;
+            } else {
+                taken_off += 1;
+                counts.values_mut().for_each(|count| *count -= 1);
+                counts.retain(|_, count| *count > 0);
+            }
+        }
+        assert_eq!(keys.at_most_too_low(), taken_off);
+        assert!(taken_off > 100);
+        let mut expected: Vec<(Vec<u8>, u64)> = counts
+            .iter()
+            .map(|(&number, &count)| (text(number).as_bytes()[..SHOWN_BYTES].to_vec(), count))
+            .collect();
+        expected.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        let found: Vec<(Vec<u8>, u64)> = keys
+            .top(50)
+            .into_iter()
+            .map(|(key, count)| (key.to_vec(), count))
+            .collect();
+        assert_eq!(found, expected);
     }
 }

@@ -89,6 +89,11 @@ impl LineBuffer {
         self.end += count;
     }
 
+    /// Whether all that came has been handed out.
+    pub fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// The lines that are complete and have not been handed out.
     pub fn complete_lines(&mut self) -> Lines<'_> {
         let fresh = &self.bytes[self.searched..self.end];
@@ -99,11 +104,7 @@ impl LineBuffer {
         let block = &self.bytes[self.start..complete];
         self.start = complete;
         self.searched = self.end;
-        Lines {
-            block,
-            line_start: 0,
-            delimiters: memchr_iter(self.delimiter, block),
-        }
+        Lines::of(self.delimiter, block)
     }
 
     /// At the end of the input: what follows the last delimiter, if anything does.
@@ -118,12 +119,29 @@ impl LineBuffer {
     }
 }
 
-/// The lines of a block; see [`LineBuffer::complete_lines`].
+/// The lines of a block; see [`LineBuffer::complete_lines`] and [`Lines::complete`].
 #[derive(Debug)]
 pub struct Lines<'a> {
     block: &'a [u8],
     line_start: usize,
     delimiters: memchr::Memchr<'a>,
+}
+
+impl<'a> Lines<'a> {
+    /// The complete lines of some bytes where they lie, and what follows them.
+    pub fn complete(delimiter: u8, bytes: &'a [u8]) -> (Self, &'a [u8]) {
+        let end = memrchr(delimiter, bytes).map_or(0, |last| last + 1);
+        let (block, rest) = bytes.split_at(end);
+        (Lines::of(delimiter, block), rest)
+    }
+
+    fn of(delimiter: u8, block: &'a [u8]) -> Self {
+        Lines {
+            block,
+            line_start: 0,
+            delimiters: memchr_iter(delimiter, block),
+        }
+    }
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -171,6 +189,10 @@ mod tests {
         ) {
             let expected: Vec<Vec<u8>> =
                 input.split_inclusive(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            let (whole, rest) = Lines::complete(b'\n', &input);
+            let mut in_place: Vec<Vec<u8>> = whole.map(|line| line.with_delimiter.to_vec()).collect();
+            in_place.extend((!rest.is_empty()).then(|| rest.to_vec()));
+            prop_assert_eq!(&in_place, &expected);
             prop_assert_eq!(split_in_pieces(&input, piece), expected);
         }
     }
