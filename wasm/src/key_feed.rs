@@ -1,6 +1,7 @@
-//! Chunks of a log in, fingerprints out, with what can only be told from the lines.
+//! Chunks of a log in, fingerprints out, with the truth about them and with what can only
+//! be told from the lines.
 
-use dedupstore::lab::{RateMeter, TopKeys};
+use dedupstore::lab::{RateMeter, TopKeys, Truth};
 use dedupstore::lines::LineClock;
 use wasm_bindgen::prelude::*;
 
@@ -22,6 +23,7 @@ pub struct KeyFeed {
 
 struct Found {
     fingerprints: Vec<u64>,
+    truth: Truth,
     top: TopKeys,
     line_clock: Option<LineClock>,
     rate: RateMeter,
@@ -48,6 +50,7 @@ impl KeyFeed {
             feed: LineFeed::new(key, seed as u64, part.sampling),
             found: Found {
                 fingerprints: Vec::new(),
+                truth: Truth::for_fingerprints(),
                 top: TopKeys::bounded(COUNTED_KEYS),
                 line_clock: None,
                 rate: RateMeter::default(),
@@ -83,6 +86,19 @@ impl KeyFeed {
     #[wasm_bindgen(getter)]
     pub fn waiting(&self) -> usize {
         self.found.fingerprints.len()
+    }
+
+    /// Whether each of the keys that wait comes for the first time: 1 or 0. Once, before
+    /// they are taken.
+    pub fn judge(&mut self) -> Vec<u8> {
+        let Found {
+            fingerprints,
+            truth,
+            ..
+        } = &mut self.found;
+        let mut first = Vec::with_capacity(fingerprints.len());
+        truth.are_first(fingerprints, &mut first);
+        first.into_iter().map(u8::from).collect()
     }
 
     /// The fingerprints of the keys found since the last time.

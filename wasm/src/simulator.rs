@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::profile::Profile;
 use crate::sampling::LogPart;
 
-/// Filters side by side over the keys of one log, against exact truth.
+/// Filters side by side over the keys of one log, against the truth that comes with them.
 #[wasm_bindgen]
 pub struct Simulator {
     simulation: Simulation,
@@ -41,11 +41,12 @@ impl Simulator {
         Ok(self.simulation.enter(&spec, memory_bits)?)
     }
 
-    /// The next keys of the log, by the fingerprints that they have under the run's seed.
-    pub fn take(&mut self, fingerprints: &[u64]) {
-        for &fingerprint in fingerprints {
+    /// The next keys of the log, by the fingerprints that they have under the run's seed, and
+    /// whether each comes for the first time: 1 or 0.
+    pub fn take(&mut self, fingerprints: &[u64], first: &[u8]) {
+        for (&fingerprint, &first) in fingerprints.iter().zip(first) {
             self.simulation
-                .push_fingerprint(Fingerprint(fingerprint), &self.clock);
+                .push_judged(Fingerprint(fingerprint), first != 0, &self.clock);
         }
         self.simulation.flush(&self.clock);
     }

@@ -17,6 +17,8 @@ export type LineProfile = Pick<ProfileData, 'read' | 'withoutKey' | 'top' | 'top
 
 export interface KeyBatch {
   fingerprints: BigUint64Array<ArrayBuffer>;
+  /** Whether each comes for the first time: 1 or 0. */
+  first: Uint8Array<ArrayBuffer>;
   /** How much of the file has been read, packed or not. */
   readBytes: number;
   /** Nothing where there is a newer one soon. */

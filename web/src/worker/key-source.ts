@@ -1,6 +1,6 @@
 // The keys of a log as a run asks for them. They are found by another worker, which ends
-// with the run's: a processor with two cores reads, splits and hashes with one, and runs
-// filters with the other. What comes of it is the same.
+// with the run's: a processor with two cores reads, splits, hashes and knows the truth with
+// one, and runs filters with the other. What comes of it is the same.
 
 import { type ToWorker, engineFor } from '../protocol.js';
 import type { FromKeyWorker, KeyBatch, KeyOrder, ToKeyWorker } from './key-protocol.js';

@@ -44,10 +44,11 @@ export class Keys {
         this.#feedSome(feedBytes);
       }
     }
+    const first = this.#feed.judge() as Uint8Array<ArrayBuffer>;
     const fingerprints = this.#feed.take() as BigUint64Array<ArrayBuffer>;
     const isDue = performance.now() - this.#profiledAt >= PROFILE_MILLISECONDS;
     const profile = isFew || isDue || this.#isLast ? this.#profile() : null;
-    return { fingerprints, readBytes: this.#readBytes, profile, isLast: this.#isLast };
+    return { fingerprints, first, readBytes: this.#readBytes, profile, isLast: this.#isLast };
   }
 
   async #nextChunk(): Promise<void> {

@@ -46,12 +46,12 @@ export async function run(
     const batch = pacer.isFull
       ? await source.next(BATCH_LINES, BATCHES_AHEAD)
       : await source.next(pacer.takeLines(), 1);
-    const { fingerprints } = batch;
+    const { fingerprints, first } = batch;
     lines = batch.profile ?? lines;
     const before = readBytes;
     for (let start = 0; start < fingerprints.length; ) {
       const end = Math.min(start + pacer.takeLines(), fingerprints.length);
-      simulator.take(fingerprints.subarray(start, end));
+      simulator.take(fingerprints.subarray(start, end), first.subarray(start, end));
       readBytes = before + (batch.readBytes - before) * (end / fingerprints.length);
       start = end;
       const stepIsOver = pacer.reached(simulator.count);

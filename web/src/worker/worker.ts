@@ -123,7 +123,7 @@ async function answer(question: Question): Promise<Answer> {
 async function tellKeys(keys: Keys, lines: number): Promise<Keys> {
   const batch = await keys.more(lines);
   const message: FromKeyWorker = { kind: 'keys', batch };
-  self.postMessage(message, { transfer: [batch.fingerprints.buffer] });
+  self.postMessage(message, { transfer: [batch.fingerprints.buffer, batch.first.buffer] });
   return keys;
 }
 
