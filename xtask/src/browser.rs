@@ -25,14 +25,14 @@ const LARGE_LOG: &str = "large.test.mjs";
 
 /// With the command line that was built for the native tests: its numbers are the same.
 pub fn test() -> Outcome {
-    let mut others = tests("debug")?;
+    let mut files = Vec::new();
     for entry in std::fs::read_dir(root().join("web/tests"))? {
-        let name = entry?.file_name();
-        let name = name.to_string_lossy();
-        if name.ends_with(".test.mjs") && name != LARGE_LOG {
-            others.arg(format!("tests/{name}"));
-        }
+        files.push(entry?.file_name().to_string_lossy().into_owned());
     }
+    files.retain(|name| name.ends_with(".test.mjs") && name != LARGE_LOG);
+    files.sort();
+    let mut others = tests("debug")?;
+    others.args(files.iter().map(|name| format!("tests/{name}")));
     run("browser tests", others)?;
     let mut large_log = tests("debug")?;
     large_log.arg(format!("tests/{LARGE_LOG}"));
