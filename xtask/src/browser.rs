@@ -20,27 +20,42 @@ const PLACES: [&str; 3] = [
     "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
+/// How long inputs wait is told by this one, so it has the machine to itself.
+const LARGE_LOG: &str = "large.test.mjs";
+
 /// With the command line that was built for the native tests: its numbers are the same.
 pub fn test() -> Outcome {
-    run("browser tests", tests("debug", &[])?)
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root().join("web/tests"))? {
+        files.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    files.retain(|name| name.ends_with(".test.mjs") && name != LARGE_LOG);
+    files.sort();
+    let mut others = tests("debug")?;
+    others.args(files.iter().map(|name| format!("tests/{name}")));
+    run("browser tests", others)?;
+    let mut large_log = tests("debug")?;
+    large_log.arg(format!("tests/{LARGE_LOG}"));
+    run("browser test with a large log", large_log)
 }
 
 /// A large log through the page, on a machine that does nothing else, beside the command
 /// line that people get.
 pub fn test_large_log(megabytes: &str) -> Outcome {
-    let mut tests = tests("release", &["--", "tests/large.test.mjs"])?;
+    let mut tests = tests("release")?;
+    tests.arg(format!("tests/{LARGE_LOG}"));
     tests.env("DEDUPSTORE_LARGE_MEGABYTES", megabytes);
     run("a large log in the page", tests)
 }
 
-fn tests(profile: &str, options: &[&str]) -> Outcome<Command> {
+/// The files of tests are to be added.
+fn tests(profile: &str) -> Outcome<Command> {
     let chromium = find_or_install()?;
     page::ensure_packages()?;
     let program = format!("dedupstore{EXE_SUFFIX}");
     let program = target_directory().join(profile).join(program);
-    let mut npm = command("npm", &["run", "--silent", "test"]);
-    npm.args(options)
-        .current_dir(root().join("web"))
+    let mut npm = command("npm", &["run", "--silent", "test", "--"]);
+    npm.current_dir(root().join("web"))
         .env("CHROMIUM", chromium)
         .env("DEDUPSTORE", program);
     Ok(npm)

@@ -120,10 +120,11 @@ impl<M: Medium> Store<M> {
         };
         // Where a thread would have to take turns with the writer, or the writer waits for
         // the sync anyway, nothing is gained by handing frames over.
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let by_thread = options.durability != Durability::Every && processors > 1;
+        let by_thread = options.threads
+            && options.durability != Durability::Every
+            && std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
         Ok(Store {
-            appending: Appending::new(&progress, options.threads && by_thread),
+            appending: Appending::new(&progress, by_thread),
             log: LogWriter::new(active.store_id, &active.layout, end, mark.incarnation),
             hasher: KeyHasher::new(active.parameters.seed),
             progress,
