@@ -283,6 +283,9 @@ test('a store too large for a page, and one stopped', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     const button = page.locator('#take-store');
+    // Before there are workers that end: one that ends just then would never answer.
+    let isHeld = false;
+    await page.route('**/store-worker*', (route) => (isHeld ? undefined : route.continue()));
     await page.getByText('Paste lines').click();
     await page.getByLabel('Lines to run over').fill('a\nb\na\n');
     await page.getByRole('button', { name: 'Use these lines' }).click();
@@ -299,11 +302,11 @@ test('a store too large for a page, and one stopped', async () => {
     await playground.setMemory(8, 'KiB');
     await playground.run();
     // The worker's script never comes, so there is something to stop.
-    await page.route('**/store-worker*', () => undefined);
+    isHeld = true;
     await button.click();
     await page.getByRole('button', { name: 'Stop making it' }).click();
     await button.filter({ hasText: 'A store that has met this log, as tar' }).waitFor();
-    await page.unroute('**/store-worker*');
+    isHeld = false;
     const { home } = await takenHome(playground);
     const { stdout } = dedupstore(['inspect', 'seen.dds', '--json'], { cwd: home });
     const { observations, new: fresh } = JSON.parse(stdout);
