@@ -8,55 +8,7 @@ use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
-
-/// Runs with arguments and standard input to the end.
-fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(DEDUPSTORE)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command line was built");
-    let mut stdin = child.stdin.take().expect("piped");
-    let input = input.to_vec();
-    let feeder = std::thread::spawn(move || {
-        // A command that stops reading early is not this test's concern.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("it ends");
-    feeder.join().expect("it was fed");
-    output
-}
-
-fn standard_error(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[track_caller]
-fn assert_prints(arguments: &[&str], input: &[u8], expected: &[u8]) {
-    let output = run(arguments, input);
-    assert_eq!(output.status.code(), Some(0), "{}", standard_error(&output));
-    assert!(
-        output.stdout == expected,
-        "{arguments:?} printed {:?}, not {:?}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(expected),
-    );
-}
-
-/// An error: exit code 2, nothing on standard output, one message with these parts.
-#[track_caller]
-fn assert_refuses(arguments: &[&str], parts: &[&str]) {
-    let output = run(arguments, b"");
-    let message = standard_error(&output);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(output.stdout.is_empty());
-    assert!(!message.contains("panicked"), "{message}");
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is not in {message:?}");
-    }
-}
+use crate::running::{assert_prints, assert_refuses, run, standard_error};
 
 #[test]
 fn new_lines_come_out_in_order_with_their_bytes_untouched() {

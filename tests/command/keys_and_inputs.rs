@@ -3,57 +3,11 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
-use crate::DEDUPSTORE;
-
-fn run(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(DEDUPSTORE)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command line was built");
-    let mut stdin = child.stdin.take().expect("piped");
-    let input = input.to_vec();
-    let feeder = std::thread::spawn(move || {
-        // A command that stops reading early is not this test's concern.
-        let _ = stdin.write_all(&input);
-    });
-    let output = child.wait_with_output().expect("it ends");
-    feeder.join().expect("it was fed");
-    output
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[track_caller]
-fn assert_prints(arguments: &[&str], input: &[u8], expected: &[u8]) {
-    let output = run(arguments, input);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(
-        output.stdout == expected,
-        "{arguments:?} printed {:?}, not {:?}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(expected),
-    );
-}
-
-#[track_caller]
-fn assert_refuses(arguments: &[&str], parts: &[&str]) {
-    let output = run(arguments, b"");
-    let message = said(&output);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    for part in parts {
-        assert!(message.contains(part), "{part:?} is not in {message:?}");
-    }
-}
+use crate::running::{assert_prints, assert_refuses, run, standard_error};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -144,7 +98,7 @@ fn what_a_cut_off_or_damaged_file_still_holds_is_delivered() {
             let (_, name) = write(&directory, name, &bytes);
             for threads in ["1", "2"] {
                 let output = run(&["filter", "--threads", threads, &name], b"");
-                let message = said(&output);
+                let message = standard_error(&output);
                 assert_eq!(output.status.code(), Some(2), "{message}");
                 for part in [name.as_str(), what, check] {
                     assert!(message.contains(part), "{part:?} is not in {message:?}");
@@ -181,7 +135,7 @@ fn keys_are_values_of_json_lines() {
         "not json\n",
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
-    assert!(said(&output).contains("2 lines had no such value and were passed on"));
+    assert!(standard_error(&output).contains("2 lines had no such value and were passed on"));
     assert_prints(
         &["filter", "--json-key", "[1]"],
         b"[1,2]\n[3,2]\n[2,1]\n",
@@ -198,7 +152,7 @@ fn keys_are_what_an_expression_matches() {
     let lines = b"GET /a 200\nGET /a 304\nPOST /a 200\n\xff\n";
     let output = run(&["filter", "--key-regex", "GET (\\S+)"], lines);
     assert_eq!(output.stdout, b"GET /a 200\nPOST /a 200\n\xff\n");
-    assert!(said(&output).contains("2 lines had no such match"));
+    assert!(standard_error(&output).contains("2 lines had no such match"));
     assert_prints(
         &["filter", "--key-regex", "[0-9]+"],
         b"a1\nb1\nc2\n",
@@ -259,7 +213,7 @@ fn a_store_knows_how_its_keys_are_spelled() {
         ],
         b"",
     );
-    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
+    assert_eq!(made.status.code(), Some(0), "{}", standard_error(&made));
     assert_prints(
         &["filter", &urls],
         b"http://a.example\n",

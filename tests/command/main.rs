@@ -9,6 +9,7 @@ mod keys_and_inputs;
 mod processes;
 mod readme;
 mod reproduce_cli;
+mod running;
 mod snapshots;
 mod terminal;
 mod upkeep_cli;
