@@ -128,11 +128,7 @@ test('the key is changed in the middle of a run, and the next run goes by it', a
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');
-    await page.getByLabel('Speed').evaluate((select) => {
-      if (select instanceof HTMLSelectElement) {
-        select.value = '2000';
-      }
-    });
+    await playground.setSpeed(2000);
     await playground.start();
     await page.locator('#outcomes tbody tr').first().waitFor();
     await page.getByLabel('Which part of a line').selectOption({ label: 'IP address' });

@@ -10,11 +10,7 @@ const visit = stage();
 test('memories and filters are swept, pointed at and pinned', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await playground.loadSample();
-    await playground.run();
-    const filters = (await playground.outcomes()).map(({ filter }) => filter);
-    await page.getByRole('button', { name: 'Draw the map' }).click();
-    await page.locator('.map-point').first().waitFor();
+    const filters = await playground.drawMapOfSample();
     assert.equal(await page.locator('.map-point').count(), 7 * filters.length);
 
     await page.getByText('The map as a table').click();

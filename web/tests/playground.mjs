@@ -85,6 +85,15 @@ export class Playground {
     await this.page.getByLabel('Seed').fill(`${seed}`);
   }
 
+  /** Before a run starts; 0 is full speed. @param {number} linesASecond */
+  async setSpeed(linesASecond) {
+    await this.page.getByLabel('Speed').evaluate((select, value) => {
+      if (select instanceof HTMLSelectElement) {
+        select.value = value;
+      }
+    }, `${linesASecond}`);
+  }
+
   async start() {
     await this.page.getByRole('button', { name: 'Run', exact: true }).click();
   }
@@ -92,6 +101,16 @@ export class Playground {
   async run() {
     await this.start();
     await this.finished();
+  }
+
+  /** The sample run, and the map of its filters drawn; returns these. */
+  async drawMapOfSample() {
+    await this.loadSample();
+    await this.run();
+    const filters = (await this.outcomes()).map(({ filter }) => filter);
+    await this.page.getByRole('button', { name: 'Draw the map' }).click();
+    await this.page.locator('.map-point').first().waitFor();
+    return filters;
   }
 
   async finished() {

@@ -19,11 +19,7 @@ async function shownCount(playground) {
 async function startAndPause(playground) {
   const { page } = playground;
   await playground.loadSample();
-  await page.getByLabel('Speed').evaluate((select) => {
-    if (select instanceof HTMLSelectElement) {
-      select.value = '2000';
-    }
-  });
+  await playground.setSpeed(2000);
   await playground.start();
   await page.locator('#outcomes tbody tr').first().waitFor();
   await page.getByRole('button', { name: 'Pause' }).click();
@@ -64,11 +60,7 @@ test('a paused run can be cancelled and started over', async () => {
     await startAndPause(playground);
     await page.getByRole('button', { name: 'Cancel' }).click();
     assert.match(await playground.status.innerText(), /^Cancelled after/);
-    await page.getByLabel('Speed').evaluate((select) => {
-      if (select instanceof HTMLSelectElement) {
-        select.value = '0';
-      }
-    });
+    await playground.setSpeed(0);
     await playground.run();
     assert.equal(await shownCount(playground), SAMPLE_LINES);
   });

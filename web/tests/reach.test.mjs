@@ -10,11 +10,7 @@ const visit = stage();
 test('the points of the map: from memory to memory, from filter to filter, pinned', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await playground.loadSample();
-    await playground.run();
-    const filters = (await playground.outcomes()).map(({ filter }) => filter);
-    await page.getByRole('button', { name: 'Draw the map' }).click();
-    await page.locator('.map-point').first().waitFor();
+    const filters = await playground.drawMapOfSample();
     const said = page.locator('#map-said');
     assert.equal(await said.getAttribute('role'), 'status');
     const hint = await said.innerText();

@@ -74,11 +74,7 @@ test('a store is made after a run that was cancelled, and has met all of the log
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample();
-    await page.getByLabel('Speed').evaluate((select) => {
-      if (select instanceof HTMLSelectElement) {
-        select.value = '2000';
-      }
-    });
+    await playground.setSpeed(2000);
     await playground.start();
     const button = page.locator('#take-store');
     await page.locator('#take-store-said', { hasText: 'once the run is over' }).waitFor();
