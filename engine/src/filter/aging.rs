@@ -40,7 +40,7 @@ const FLAG: u8 = 0x80;
 const PIECES: u32 = 4;
 
 /// The geometry of an aging filter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Aging {
     k: u32,
     /// An active half with more bits set than this is full.
@@ -49,34 +49,10 @@ pub struct Aging {
 }
 
 impl Aging {
-    /// Looks, and if need be inserts, with a k that the compiler may know.
-    #[inline(always)]
-    fn observe_with<R: Region + ?Sized>(
-        &self,
-        k: u32,
-        region: &mut R,
-        registers: &mut Registers,
-        fingerprint: Fingerprint,
-    ) -> Verdict {
-        let (at, probes) = self.lines.place(fingerprint);
-        let range = at..at + LINE_BYTES;
-        let (in_active, in_warm) = probe(k, &region.bytes()[range.clone()], probes.clone());
-        if in_active {
-            return Verdict::Seen;
-        }
-        let change = self.insert(k, region.bytes_mut(range), probes);
-        let occupied = registers.occupied_mut();
-        *occupied = occupied.wrapping_add_signed(change);
-        match in_warm {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
-    }
-
     /// Sets the key's bits in the active half, after a change of places if that was full;
     /// returns how many more bits are set.
     #[inline(always)]
-    fn insert(&self, k: u32, line: &mut [u8], probes: Probes) -> i64 {
+    fn insert(&self, line: &mut [u8], probes: Probes) -> i64 {
         let mut active = active_half(line);
         let mut change = 0;
         line[LINE_BYTES - 1] &= !FLAG;
@@ -86,7 +62,7 @@ impl Aging {
             line[bytes_of(active)].fill(0);
         }
         let half = &mut line[bytes_of(active)];
-        for at in positions(k, probes) {
+        for at in positions(self.k, probes) {
             change += i64::from(set_bit(half, at));
         }
         line[LINE_BYTES - 1] |= FLAG * active as u8;
@@ -190,6 +166,11 @@ impl Filter for Aging {
         })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        [(self.k == 6).then_some(Aging { k: 6, ..*self }), None]
+    }
+
     fn region_bytes(&self) -> u64 {
         self.lines.bytes()
     }
@@ -231,11 +212,18 @@ impl Filter for Aging {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let fingerprint = observation.fingerprint;
-        match self.k {
-            // The default: no loop.
-            6 => self.observe_with(6, region, registers, fingerprint),
-            k => self.observe_with(k, region, registers, fingerprint),
+        let (at, probes) = self.lines.place(observation.fingerprint);
+        let range = at..at + LINE_BYTES;
+        let (in_active, in_warm) = probe(self.k, &region.bytes()[range.clone()], probes.clone());
+        if in_active {
+            return Verdict::Seen;
+        }
+        let change = self.insert(region.bytes_mut(range), probes);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied.wrapping_add_signed(change);
+        match in_warm {
+            true => Verdict::Seen,
+            false => Verdict::New,
         }
     }
 

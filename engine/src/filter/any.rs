@@ -13,14 +13,22 @@ use crate::fingerprint::Fingerprint;
 use crate::prefetch;
 use crate::region::Region;
 
-/// How many observations ahead memory is asked for, at least: far enough to cover a miss
-/// in memory, near enough that the line is still in the first cache when it is used. What
-/// WebAssembly asks for has come when it goes on.
-const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 16 };
+/// How many observations ahead memory is asked for: far enough to cover a miss in memory
+/// while many are under way, near enough that the line is still in the second cache when
+/// it is used. What WebAssembly asks for has come when it goes on.
+const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
 /// How many observations ahead the memory is asked for that only new keys touch.
 const SECOND_LOOKAHEAD: usize = LOOKAHEAD / 2;
-/// How many lines are asked for in a row, at most.
-const REQUESTS: usize = if cfg!(target_family = "wasm") { 64 } else { 8 };
+
+/// For how many observations memory is asked for in a row. A hint is a hint wherever it
+/// stands; the reads that are WebAssembly's must stand together for the processor to see
+/// many of them at once.
+fn burst(filter: &impl Filter) -> usize {
+    match cfg!(target_family = "wasm") {
+        true => (64 / filter.lines_touched() as usize).max(1),
+        false => 1,
+    }
+}
 
 macro_rules! filters {
     ($($filter:ident),+ $(,)?) => {
@@ -260,6 +268,17 @@ impl AnyFilter {
     }
 }
 
+/// Calls for a filter as it is, or for its [usual](Filter::usual) self.
+macro_rules! usually {
+    ($filter:ident => $call:expr) => {
+        match &$filter.usual() {
+            [Some($filter), _] => $call,
+            [_, Some($filter)] => $call,
+            _ => $call,
+        }
+    };
+}
+
 fn forgets<F: Filter>(_: &F) -> bool {
     F::FORGETS
 }
@@ -291,44 +310,68 @@ fn run<F: Filter, R: Region + ?Sized>(
     verdicts: &mut [Verdict],
     watch: &mut Watch,
 ) {
-    // Requests one after the other let the processor have many under way at once; between
-    // the long stretches of work that observing is, it would see only a few. More of them
-    // than it can have under way are no use.
-    let burst = (REQUESTS / filter.lines_touched() as usize).max(1);
+    usually!(filter => observe_all(filter, region, registers, observations, verdicts, watch));
+}
+
+#[inline(always)]
+fn observe_all<F: Filter, R: Region + ?Sized>(
+    filter: &F,
+    region: &mut R,
+    registers: &mut Registers,
+    observations: &[Observation],
+    verdicts: &mut [Verdict],
+    watch: &mut Watch,
+) {
     let start = registers.generator();
     let before = |index: usize| start.ahead(index as u64 * filter.draws());
     let pays = prefetch::pays(region.bytes().len());
-    let some = |count: usize| if pays { count } else { 0 };
-    let ask = |region: &R, first: usize, count: usize| {
-        for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
-            filter.prefetch(region.bytes(), before(i), later.fingerprint);
+    let coming = |index: usize| observations.get(index).filter(|_| pays);
+    let ask = |region: &R, index: usize| {
+        if let Some(later) = coming(index) {
+            filter.prefetch(region.bytes(), before(index), later.fingerprint);
         }
     };
-    let ask_if_new = |region: &R, registers: &Registers, first: usize, count: usize| {
-        for (i, later) in (first..).zip(observations.iter().skip(first).take(some(count))) {
-            filter.prefetch_if_new(region.bytes(), registers, before(i), later.fingerprint);
-        }
-    };
-    ask(region, 0, LOOKAHEAD);
-    ask_if_new(region, registers, 0, SECOND_LOOKAHEAD);
+    for i in 0..LOOKAHEAD {
+        ask(region, i);
+    }
+    let burst = burst(filter);
     let mut new = 0;
-    let chunks = observations.chunks(burst).zip(verdicts.chunks_mut(burst));
-    for (number, (observations, verdicts)) in chunks.enumerate() {
-        let first = number * burst;
-        ask(region, first + LOOKAHEAD, burst);
-        ask_if_new(region, registers, first + SECOND_LOOKAHEAD, burst);
-        let pairs = observations.iter().zip(verdicts);
-        for (i, (observation, verdict)) in (first..).zip(pairs) {
-            *verdict = filter.observe(region, registers, before(i), *observation);
+    let mut first = 0;
+    while first < observations.len() {
+        for i in first..first + burst {
+            ask(region, i + LOOKAHEAD);
+        }
+        for i in first..first + burst {
+            if let Some(soon) = coming(i + SECOND_LOOKAHEAD) {
+                let generator = before(i + SECOND_LOOKAHEAD);
+                filter.prefetch_if_new(region.bytes(), registers, generator, soon.fingerprint);
+            }
+        }
+        for i in first..(first + burst).min(observations.len()) {
+            let observation = observations[i];
+            let verdict = filter.observe(region, registers, before(i), observation);
+            verdicts[i] = verdict;
             registers.count_observation();
             watch.look(i, observation.fingerprint);
-            new += u64::from(*verdict == Verdict::New);
+            new += u64::from(verdict == Verdict::New);
         }
+        first += burst;
     }
     registers.count_new(new, before(observations.len()));
 }
 
 fn rerun<F: Filter, R: Region + ?Sized>(
+    filter: &F,
+    region: &mut R,
+    registers: &mut Registers,
+    recorded: &Recorded,
+    verdicts: &mut [Verdict],
+) {
+    usually!(filter => observe_all_recorded(filter, region, registers, recorded, verdicts));
+}
+
+#[inline(always)]
+fn observe_all_recorded<F: Filter, R: Region + ?Sized>(
     filter: &F,
     region: &mut R,
     registers: &mut Registers,

@@ -29,7 +29,7 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The geometry of a blocked Bloom filter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Blocked {
     k: u32,
     /// A line with more bits set than this clears some before it takes more.
@@ -38,47 +38,26 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// Looks, and if need be inserts, with a k that the compiler may know.
     #[inline(always)]
-    fn observe_with<R: Region + ?Sized>(
-        &self,
-        k: u32,
-        region: &mut R,
-        registers: &mut Registers,
-        generator: Generator,
-        fingerprint: Fingerprint,
-    ) -> Verdict {
-        let (at, probes) = self.lines.place(fingerprint);
-        let range = at..at + LINE_BYTES;
-        if is_seen(k, &region.bytes()[range.clone()], probes.clone()) {
-            return Verdict::Seen;
-        }
-        let change = self.insert(k, region.bytes_mut(range), probes, generator);
-        let occupied = registers.occupied_mut();
-        *occupied = occupied.wrapping_add_signed(change);
-        Verdict::New
+    fn is_seen(&self, line: &[u8], mut probes: Probes) -> bool {
+        all_set(line, choices(self.k, || probes.next_bits()))
     }
 
     /// Makes room if need be, then sets the key's bits; returns how many more are set.
     #[inline(always)]
-    fn insert(&self, k: u32, line: &mut [u8], mut probes: Probes, generator: Generator) -> i64 {
+    fn insert(&self, line: &mut [u8], mut probes: Probes, generator: Generator) -> i64 {
         let mut change = 0;
         if u64::from(self.cap_bits) < LINE_BITS && ones(line) > self.cap_bits {
             let mut draws = (0..).map(|index| generator.draw(index));
-            for at in choices(k, || draws.next().unwrap_or(0)) {
+            for at in choices(self.k, || draws.next().unwrap_or(0)) {
                 change -= i64::from(clear_bit(line, at));
             }
         }
-        for at in choices(k, || probes.next_bits()) {
+        for at in choices(self.k, || probes.next_bits()) {
             change += i64::from(set_bit(line, at));
         }
         change
     }
-}
-
-#[inline(always)]
-fn is_seen(k: u32, line: &[u8], mut probes: Probes) -> bool {
-    all_set(line, choices(k, || probes.next_bits()))
 }
 
 impl Filter for Blocked {
@@ -134,6 +113,12 @@ impl Filter for Blocked {
             cap_bits: (spec.integer("cap") * LINE_BITS / 100) as u32,
             lines: Lines::fitting(spec, memory_bits)?,
         })
+    }
+
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        // The registry's default, and what the adviser picks for a stream it does not know.
+        [4, 6].map(|k| (self.k == k).then_some(Blocked { k, ..*self }))
     }
 
     fn region_bytes(&self) -> u64 {
@@ -195,18 +180,20 @@ impl Filter for Blocked {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
-        let fingerprint = observation.fingerprint;
-        match self.k {
-            // The usual ones: no loop.
-            4 => self.observe_with(4, region, registers, generator, fingerprint),
-            6 => self.observe_with(6, region, registers, generator, fingerprint),
-            k => self.observe_with(k, region, registers, generator, fingerprint),
+        let (at, probes) = self.lines.place(observation.fingerprint);
+        let range = at..at + LINE_BYTES;
+        if self.is_seen(&region.bytes()[range.clone()], probes.clone()) {
+            return Verdict::Seen;
         }
+        let change = self.insert(region.bytes_mut(range), probes, generator);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied.wrapping_add_signed(change);
+        Verdict::New
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (at, probes) = self.lines.place(fingerprint);
-        match is_seen(self.k, &region[at..at + LINE_BYTES], probes) {
+        match self.is_seen(&region[at..at + LINE_BYTES], probes) {
             true => Verdict::Seen,
             false => Verdict::New,
         }

@@ -83,6 +83,12 @@ impl Filter for Bloom {
         Ok(Bloom { parts })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = |parts| Bloom { parts };
+        [self.parts.known(4).map(known), None]
+    }
+
     fn region_bytes(&self) -> u64 {
         self.cells().div_ceil(8)
     }

@@ -45,68 +45,6 @@ pub struct InParts<C> {
     clearing: PhantomData<C>,
 }
 
-impl<C: Clearing> InParts<C> {
-    /// With the default number of parts, if it is that, known to the compiler.
-    #[inline(always)]
-    fn of_two(&self) -> Option<Self> {
-        (self.parts.count() == 2).then_some(InParts {
-            parts: self.parts.known(2),
-            ..*self
-        })
-    }
-
-    #[inline(always)]
-    fn observe_in_parts<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        generator: Generator,
-        fingerprint: Fingerprint,
-    ) -> Verdict {
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
-            return Verdict::Seen;
-        }
-        let mut occupied = registers.occupied();
-        let mut change = |registers: &mut Registers, part: u64, change: i64| {
-            C::note(registers, part, change);
-            occupied = occupied.wrapping_add_signed(change);
-        };
-        let victims = C::victims(&self.parts);
-        for number in 0..victims {
-            if let Some(victim) = C::victim(&self.parts, registers, number, generator.draw(number))
-            {
-                let cleared = i64::from(clear_bit(region, victim));
-                change(registers, number, -cleared);
-            }
-        }
-        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
-            let set = i64::from(set_bit(region, position));
-            change(registers, part, set);
-        }
-        *registers.occupied_mut() = occupied;
-        Verdict::New
-    }
-
-    #[inline(always)]
-    fn prefetch_victims(
-        &self,
-        region: &[u8],
-        registers: &Registers,
-        generator: Generator,
-        fingerprint: Fingerprint,
-    ) {
-        if self.parts.probe(region, fingerprint) == Verdict::Seen {
-            return;
-        }
-        for number in 0..C::victims(&self.parts) {
-            let draw = generator.draw(number);
-            if let Some(victim) = C::victim(&self.parts, registers, number, draw) {
-                prefetch(region, (victim / 8) as usize);
-            }
-        }
-    }
-}
-
 impl<C: Clearing> Filter for InParts<C> {
     const DESCRIPTOR: Descriptor = C::DESCRIPTOR;
 
@@ -115,6 +53,12 @@ impl<C: Clearing> Filter for InParts<C> {
             parts: Parts::separate(spec.integer("k"), memory_bits),
             clearing: PhantomData,
         })
+    }
+
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = |parts| InParts { parts, ..*self };
+        [self.parts.known(2).map(known), None]
     }
 
     fn region_bytes(&self) -> u64 {
@@ -154,10 +98,28 @@ impl<C: Clearing> Filter for InParts<C> {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
-        match self.of_two() {
-            Some(two) => two.observe_in_parts(region, registers, generator, fingerprint),
-            None => self.observe_in_parts(region, registers, generator, fingerprint),
+        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
+            return Verdict::Seen;
         }
+        let mut occupied = registers.occupied();
+        let mut change = |registers: &mut Registers, part: u64, change: i64| {
+            C::note(registers, part, change);
+            occupied = occupied.wrapping_add_signed(change);
+        };
+        let victims = C::victims(&self.parts);
+        for number in 0..victims {
+            if let Some(victim) = C::victim(&self.parts, registers, number, generator.draw(number))
+            {
+                let cleared = i64::from(clear_bit(region, victim));
+                change(registers, number, -cleared);
+            }
+        }
+        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
+            let set = i64::from(set_bit(region, position));
+            change(registers, part, set);
+        }
+        *registers.occupied_mut() = occupied;
+        Verdict::New
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
@@ -178,10 +140,7 @@ impl<C: Clearing> Filter for InParts<C> {
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        match self.of_two() {
-            Some(two) => two.parts.prefetch(region, fingerprint),
-            None => self.parts.prefetch(region, fingerprint),
-        }
+        self.parts.prefetch(region, fingerprint);
     }
 
     #[inline(always)]
@@ -192,9 +151,14 @@ impl<C: Clearing> Filter for InParts<C> {
         generator: Generator,
         fingerprint: Fingerprint,
     ) {
-        match self.of_two() {
-            Some(two) => two.prefetch_victims(region, registers, generator, fingerprint),
-            None => self.prefetch_victims(region, registers, generator, fingerprint),
+        if self.parts.probe(region, fingerprint) == Verdict::Seen {
+            return;
+        }
+        for number in 0..C::victims(&self.parts) {
+            let draw = generator.draw(number);
+            if let Some(victim) = C::victim(&self.parts, registers, number, draw) {
+                prefetch(region, (victim / 8) as usize);
+            }
         }
     }
 }

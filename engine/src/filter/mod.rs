@@ -126,7 +126,7 @@ impl Recorded {
     }
 }
 
-/// The smallest region of any filter. Packed cells are read four bytes at a time, and
+/// The smallest region of any filter. Packed cells are read eight bytes at a time, and
 /// fewer bits than this are a mistake, not a filter.
 pub const MIN_MEMORY_BITS: u64 = 64;
 /// One tebibyte; cell positions stay far below 2^64.
@@ -146,6 +146,13 @@ pub trait Filter: Sized {
     /// How many bytes the region has. Never more than the memory asked for, rounded
     /// up to a byte.
     fn region_bytes(&self) -> u64;
+
+    /// Itself with parameters that many use as constants, if these are its own: the loop over
+    /// a batch is compiled for each of these once more, without loops over k inside.
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        [None, None]
+    }
 
     /// How many cells there are, for the load.
     fn cells(&self) -> u64;

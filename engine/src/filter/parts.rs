@@ -40,10 +40,10 @@ impl Parts {
         self.count
     }
 
-    /// The same parts, with their number known to the compiler: loops over them vanish.
+    /// The same parts, with their number as a constant, if it is that.
     #[inline(always)]
-    pub fn known(self, count: u32) -> Self {
-        Parts { count, ..self }
+    pub fn known(self, count: u32) -> Option<Self> {
+        (self.count == count).then_some(Parts { count, ..self })
     }
 
     /// All bits of all parts.
