@@ -119,7 +119,23 @@ pub fn first_set_bit(bytes: &[u8], range: Range<u64>) -> Option<u64> {
     None
 }
 
-/// Packed cells of one width. The region they lie in has at least four bytes.
+/// Eight bytes, of a region that has that many, in which a run of up to 57 bits lies; and
+/// how far up in them it starts.
+///
+/// They are a whole word where the run has room in one. Eight bytes from the run's first on
+/// would reach into the next cache line one time in nine, and nobody has asked for that.
+#[inline]
+pub fn window(length: usize, first_bit: u64, count: u64) -> (usize, u32) {
+    let first = match first_bit % 64 + count <= 64 {
+        true => first_bit / 64 * 8,
+        false => first_bit / 8,
+    };
+    // Near the end of the region the window is moved back so that it stays inside.
+    let at = (first as usize).min(length - 8);
+    (at, (first_bit - 8 * at as u64) as u32)
+}
+
+/// Packed cells of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cells {
     width_bits: u32,
@@ -141,23 +157,26 @@ impl Cells {
         self.width_bits
     }
 
+    /// How many bytes so many cells lie in: eight at least, as that many are read at once.
+    pub fn bytes(self, count: u64) -> u64 {
+        (count * u64::from(self.width_bits)).div_ceil(8).max(8)
+    }
+
     /// Where a cell starts, as a byte to prefetch.
     #[inline]
     pub fn byte_of(self, index: u64) -> usize {
         (index * u64::from(self.width_bits) / 8) as usize
     }
 
-    /// The four bytes that hold a cell, and how far up in them it lies. Near the end
-    /// of the region the window is moved back so that it stays inside.
+    /// The eight bytes that hold a cell, and how far up in them it lies; see [`window`].
     #[inline]
     fn window(self, length: usize, index: u64) -> (usize, u32) {
-        let first_bit = index * u64::from(self.width_bits);
-        let at = ((first_bit / 8) as usize).min(length - 4);
-        (at, (first_bit - 8 * at as u64) as u32)
+        let width_bits = u64::from(self.width_bits);
+        window(length, index * width_bits, width_bits)
     }
 
     #[inline]
-    fn mask(self) -> u32 {
+    fn mask(self) -> u64 {
         (1 << self.width_bits) - 1
     }
 
@@ -165,16 +184,17 @@ impl Cells {
     #[inline]
     pub fn get(self, bytes: &[u8], index: u64) -> u32 {
         let (at, shift) = self.window(bytes.len(), index);
-        (read_u32(bytes, at) >> shift) & self.mask()
+        ((read_u64(bytes, at) >> shift) & self.mask()) as u32
     }
 
     /// Writes a cell.
     #[inline]
     pub fn set<R: Region + ?Sized>(self, region: &mut R, index: u64, value: u32) {
         let (at, shift) = self.window(region.bytes().len(), index);
-        let window = region.bytes_mut(at..at + 4);
-        let others = read_u32(window, 0) & !(self.mask() << shift);
-        write_u32(window, 0, others | (value & self.mask()) << shift);
+        let window = region.bytes_mut(at..at + 8);
+        let others = read_u64(window, 0) & !(self.mask() << shift);
+        let own = (u64::from(value) & self.mask()) << shift;
+        write_u64(window, 0, others | own);
     }
 }
 
@@ -196,7 +216,7 @@ mod tests {
         #[test]
         fn cells_match_their_definition(
             max in 1u16..,
-            start in proptest::collection::vec(any::<u8>(), 4..40),
+            start in proptest::collection::vec(any::<u8>(), 8..40),
             writes in proptest::collection::vec((any::<u64>(), any::<u32>()), 0..40),
         ) {
             let cells = Cells::holding(max);

@@ -115,8 +115,19 @@ impl Filter for Counting {
         })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = Counting {
+            k: 4,
+            most: 15,
+            cells: Cells::holding(15),
+            ..*self
+        };
+        [(self.k == 4 && self.most == 15).then_some(known), None]
+    }
+
     fn region_bytes(&self) -> u64 {
-        (self.cell_count * u64::from(self.cells.width_bits())).div_ceil(8)
+        self.cells.bytes(self.cell_count)
     }
 
     fn cells(&self) -> u64 {

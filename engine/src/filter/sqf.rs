@@ -157,7 +157,7 @@ impl Filter for Sqf {
     }
 
     fn region_bytes(&self) -> u64 {
-        (self.cells() * u64::from(self.cells.width_bits())).div_ceil(8)
+        self.cells.bytes(self.cells())
     }
 
     fn cells(&self) -> u64 {
