@@ -1,4 +1,4 @@
-//! What is compared: the floor, peers, and every filter of the registry.
+//! What is compared: the floors, peers, and every filter of the registry.
 
 mod peers;
 
@@ -16,7 +16,7 @@ pub struct Contender {
 /// Makes a contender, once it is known that it takes part.
 type Make = Box<dyn Fn(u64) -> Contender>;
 
-/// The floor, and those of the others whose name contains one of the words, or all if
+/// The floors, and those of the others whose name contains one of the words, or all if
 /// there is no word.
 pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
     let mut known: Vec<(String, Make)> = Vec::new();
@@ -31,14 +31,25 @@ pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
     let takes_part = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
     let chosen = known.iter().filter(|(name, _)| takes_part(name));
     let chosen = chosen.map(|(_, make)| make(memory_bits));
-    std::iter::once(blocked_limit(memory_bits))
-        .chain(chosen)
-        .collect()
+    let floors = [
+        blocked_limit("blocked-limit", 16, prefetch::<FIRST_CACHE>, memory_bits),
+        blocked_limit(
+            "blocked-limit, by way of the second cache",
+            64,
+            prefetch::<SECOND_CACHE>,
+            memory_bits,
+        ),
+    ];
+    floors.into_iter().chain(chosen).collect()
 }
 
 /// One random line, asked for ahead, read and changed.
-fn blocked_limit(memory_bits: u64) -> Contender {
-    const AHEAD: usize = 16;
+fn blocked_limit(
+    name: &str,
+    ahead: usize,
+    prefetch: impl Fn(&[u8], usize) + 'static,
+    memory_bits: u64,
+) -> Contender {
     let lines = memory_bits / 512;
     let mut memory = Memory::zeroed(lines as usize * 64).expect("enough memory");
     let line_of = move |key: &Observation| {
@@ -46,12 +57,12 @@ fn blocked_limit(memory_bits: u64) -> Contender {
         (product >> 64) as usize * 64
     };
     Contender {
-        name: "blocked-limit".to_owned(),
+        name: name.to_owned(),
         observe: Box::new(move |keys| {
             let bytes = &mut memory[..];
             let mut new = 0;
             for (i, key) in keys.iter().enumerate() {
-                if let Some(later) = keys.get(i + AHEAD) {
+                if let Some(later) = keys.get(i + ahead) {
                     prefetch(bytes, line_of(later));
                 }
                 let at = line_of(key) + (key.fingerprint.0 & 63) as usize;
@@ -63,14 +74,20 @@ fn blocked_limit(memory_bits: u64) -> Contender {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0 as FIRST_CACHE, _MM_HINT_T1 as SECOND_CACHE};
+#[cfg(not(target_arch = "x86_64"))]
+const FIRST_CACHE: i32 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const SECOND_CACHE: i32 = 1;
+
 #[inline(always)]
-fn prefetch(bytes: &[u8], at: usize) {
+fn prefetch<const HINT: i32>(bytes: &[u8], at: usize) {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
     // SAFETY: a prefetch neither faults nor changes anything.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast());
+        std::arch::x86_64::_mm_prefetch::<HINT>(bytes.as_ptr().wrapping_add(at).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::hint::black_box((bytes, at));
