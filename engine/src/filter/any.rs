@@ -17,7 +17,7 @@ use crate::region::Region;
 /// while many are under way, near enough that the line is still in the second cache when
 /// it is used. What WebAssembly asks for has come when it goes on.
 const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
-/// How many observations ahead the memory is asked for that only new keys touch.
+/// How many observations ahead the memory is asked for to which that leads.
 const SECOND_LOOKAHEAD: usize = LOOKAHEAD / 2;
 
 /// For how many observations memory is asked for in a row. A hint is a hint wherever it
@@ -344,7 +344,7 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
         for i in first..first + burst {
             if let Some(soon) = coming(i + SECOND_LOOKAHEAD) {
                 let generator = before(i + SECOND_LOOKAHEAD);
-                filter.prefetch_if_new(region.bytes(), registers, generator, soon.fingerprint);
+                filter.prefetch_further(region.bytes(), registers, generator, soon.fingerprint);
             }
         }
         for i in first..(first + burst).min(observations.len()) {
@@ -403,7 +403,7 @@ fn observe_all_recorded<F: Filter, R: Region + ?Sized>(
     };
     let mut ask_if_new = |region: &R, registers: &Registers| {
         if let Some((fingerprint, generator)) = soon.next() {
-            filter.prefetch_if_new(region.bytes(), registers, generator, fingerprint);
+            filter.prefetch_further(region.bytes(), registers, generator, fingerprint);
         }
     };
     for _ in 0..LOOKAHEAD {

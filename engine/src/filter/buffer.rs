@@ -134,4 +134,15 @@ impl Filter for Buffer {
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
         self.table.prefetch(region, fingerprint);
     }
+
+    #[inline(always)]
+    fn prefetch_further(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        _: Generator,
+        fingerprint: Fingerprint,
+    ) {
+        self.table.prefetch_further(region, fingerprint);
+    }
 }

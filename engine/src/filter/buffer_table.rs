@@ -188,6 +188,15 @@ impl BufferTable {
         prefetch(region, self.head_at(self.bucket_of(fingerprint)));
     }
 
+    /// The first slot of the chain.
+    #[inline(always)]
+    pub fn prefetch_further(&self, region: &[u8], fingerprint: Fingerprint) {
+        let head = self.head_at(self.bucket_of(fingerprint));
+        if let Some(slot) = self.slot_of(read_u32(region, head)) {
+            prefetch(region, self.at(slot));
+        }
+    }
+
     fn slot_bytes(&self) -> usize {
         match self.policy {
             Policy::Lru => 20,

@@ -329,4 +329,20 @@ impl Filter for Dsqf {
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
         prefetch(region, self.row_at(self.locate(fingerprint).0));
     }
+
+    /// The first of its buckets, and its neighbours in the order.
+    #[inline(always)]
+    fn prefetch_further(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        _: Generator,
+        fingerprint: Fingerprint,
+    ) {
+        let (row, _) = self.locate(fingerprint);
+        if let Some(bucket) = self.bucket_behind(region, self.row_at(row)) {
+            prefetch(region, self.bucket_at(bucket));
+            self.order().prefetch_neighbours(region, row);
+        }
+    }
 }

@@ -144,7 +144,7 @@ impl<C: Clearing> Filter for InParts<C> {
     }
 
     #[inline(always)]
-    fn prefetch_if_new(
+    fn prefetch_further(
         &self,
         region: &[u8],
         registers: &Registers,

@@ -243,10 +243,10 @@ pub trait Filter: Sized {
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint);
 
     /// Asked once more, when what [`prefetch`](Filter::prefetch) asked for should have
-    /// come: for memory that is touched only if the key looks new. The verdict may yet
-    /// turn out otherwise; nothing but time depends on it.
+    /// come: for memory to which that leads, or that is touched only if the key looks new.
+    /// It may yet turn out otherwise; nothing but time depends on it.
     #[inline(always)]
-    fn prefetch_if_new(
+    fn prefetch_further(
         &self,
         _region: &[u8],
         _registers: &Registers,

@@ -7,6 +7,7 @@
 
 use super::Registers;
 use crate::bytes::{read_u32, write_u32};
+use crate::prefetch::prefetch;
 use crate::region::Region;
 
 const NEWEST: usize = 0;
@@ -76,6 +77,17 @@ impl Recency {
         match self.record_of(older) {
             Some(older) => write_link(region, self.newer_at(older), newer),
             None => own.own_mut()[OLDEST] = newer,
+        }
+    }
+
+    /// Asks for the records that change when this one leaves.
+    #[inline(always)]
+    pub fn prefetch_neighbours(&self, region: &[u8], record: u32) {
+        let at = self.newer_at(record);
+        for link in [read_u32(region, at), read_u32(region, at + 4)] {
+            if let Some(neighbour) = self.record_of(u64::from(link)) {
+                prefetch(region, self.newer_at(neighbour));
+            }
         }
     }
 
