@@ -401,7 +401,7 @@ fn observe_all_recorded<F: Filter, R: Region + ?Sized>(
             filter.prefetch(region.bytes(), generator, fingerprint);
         }
     };
-    let mut ask_if_new = |region: &R, registers: &Registers| {
+    let mut ask_further = |region: &R, registers: &Registers| {
         if let Some((fingerprint, generator)) = soon.next() {
             filter.prefetch_further(region.bytes(), registers, generator, fingerprint);
         }
@@ -410,12 +410,12 @@ fn observe_all_recorded<F: Filter, R: Region + ?Sized>(
         ask(region);
     }
     for _ in 0..SECOND_LOOKAHEAD {
-        ask_if_new(region, registers);
+        ask_further(region, registers);
     }
     let known = observations.iter().zip(gaps);
     for ((observation, &gap), verdict) in known.zip(verdicts) {
         ask(region);
-        ask_if_new(region, registers);
+        ask_further(region, registers);
         registers.count_without_trace(gap, draws);
         *verdict = step(filter, region, registers, *observation);
     }
