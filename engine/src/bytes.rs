@@ -123,7 +123,7 @@ pub fn first_set_bit(bytes: &[u8], range: Range<u64>) -> Option<u64> {
 /// how far up in them it starts.
 ///
 /// They are a whole word where the run has room in one. Eight bytes from the run's first on
-/// would reach into the next cache line one time in nine, and nobody has asked for that.
+/// often reach into the next cache line, and nobody has asked for that.
 #[inline]
 pub fn window(length: usize, first_bit: u64, count: u64) -> (usize, u32) {
     let first = match first_bit % 64 + count <= 64 {
@@ -215,13 +215,12 @@ mod tests {
     proptest! {
         #[test]
         fn cells_match_their_definition(
-            max in 1u16..,
+            width in 1..=Cells::MAX_WIDTH_BITS,
             start in proptest::collection::vec(any::<u8>(), 8..40),
             writes in proptest::collection::vec((any::<u64>(), any::<u32>()), 0..40),
         ) {
-            let cells = Cells::holding(max);
-            let width = cells.width_bits();
-            prop_assert!(u32::from(max) < 1 << width && u32::from(max) >= 1 << (width - 1));
+            let cells = Cells::holding(((1u32 << width) - 1) as u16);
+            prop_assert_eq!(cells.width_bits(), width);
             let count = 8 * start.len() as u64 / u64::from(width);
             let mut bytes = start;
             let mut model: Vec<u32> = (0..count).map(|i| naive_get(&bytes, width, i)).collect();
@@ -243,6 +242,12 @@ mod tests {
         }
 
         #[test]
+        fn cells_are_just_wide_enough(max in 1u16..) {
+            let width = Cells::holding(max).width_bits();
+            prop_assert!(u32::from(max) < 1 << width && u32::from(max) >= 1 << (width - 1));
+        }
+
+        #[test]
         fn counting_matches_looking(bytes in proptest::collection::vec(any::<u8>(), 1..40), a: u64, b: u64) {
             let bits = bytes.len() as u64 * 8;
             let (a, b) = (a % (bits + 1), b % (bits + 1));
@@ -251,6 +256,27 @@ mod tests {
             prop_assert_eq!(count_ones(&bytes, range.clone()), looked);
             let first = range.clone().find(|&i| bit(&bytes, i));
             prop_assert_eq!(first_set_bit(&bytes, range), first);
+        }
+    }
+
+    #[test]
+    fn a_window_holds_its_run_and_is_a_word_where_it_can_be() {
+        for length in 8..=24 {
+            let bits = 8 * length as u64;
+            for (first_bit, count) in (0..bits).flat_map(|first| (0..=57).map(move |n| (first, n)))
+            {
+                if first_bit + count > bits {
+                    continue;
+                }
+                let (at, shift) = window(length, first_bit, count);
+                assert_eq!(8 * at as u64 + u64::from(shift), first_bit);
+                assert!(at + 8 <= length && u64::from(shift) + count <= 64);
+                assert!(shift < u64::BITS);
+                let word = first_bit / 64 * 8;
+                if first_bit % 64 + count <= 64 && word + 8 <= length as u64 {
+                    assert_eq!(at as u64, word);
+                }
+            }
         }
     }
 

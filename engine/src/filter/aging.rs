@@ -40,7 +40,7 @@ const FLAG: u8 = 0x80;
 const PIECES: u32 = 4;
 
 /// The geometry of an aging filter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Aging {
     k: u32,
     /// An active half with more bits set than this is full.

@@ -17,7 +17,7 @@ use crate::region::Region;
 /// while many are under way, near enough that the line is still in the second cache when
 /// it is used. What WebAssembly asks for has come when it goes on.
 const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
-/// How many observations ahead the memory is asked for to which that leads.
+/// How many observations ahead what that memory leads to is asked for.
 const SECOND_LOOKAHEAD: usize = LOOKAHEAD / 2;
 
 /// For how many observations memory is asked for in a row. A hint is a hint wherever it
@@ -331,9 +331,10 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
             filter.prefetch(region.bytes(), before(index), later.fingerprint);
         }
     };
-    for i in 0..LOOKAHEAD {
+    for i in 0..LOOKAHEAD.min(observations.len()) {
         ask(region, i);
     }
+    // The first keys are met before their lines could have come and led further.
     let burst = burst(filter);
     let mut new = 0;
     let mut first = 0;
@@ -395,7 +396,7 @@ fn observe_all_recorded<F: Filter, R: Region + ?Sized>(
             counted = before + 1;
             (observation.fingerprint, start.ahead(before * draws))
         });
-    let (mut later, mut soon) = (known.clone(), known);
+    let (mut later, mut soon) = (known.clone(), known.skip(SECOND_LOOKAHEAD));
     let mut ask = |region: &R| {
         if let Some((fingerprint, generator)) = later.next() {
             filter.prefetch(region.bytes(), generator, fingerprint);
@@ -408,9 +409,6 @@ fn observe_all_recorded<F: Filter, R: Region + ?Sized>(
     };
     for _ in 0..LOOKAHEAD {
         ask(region);
-    }
-    for _ in 0..SECOND_LOOKAHEAD {
-        ask_further(region, registers);
     }
     let known = observations.iter().zip(gaps);
     for ((observation, &gap), verdict) in known.zip(verdicts) {

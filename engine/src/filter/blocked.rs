@@ -29,7 +29,7 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The geometry of a blocked Bloom filter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Blocked {
     k: u32,
     /// A line with more bits set than this clears some before it takes more.

@@ -126,7 +126,7 @@ impl Recorded {
     }
 }
 
-/// The smallest region of any filter. Packed cells are read eight bytes at a time, and
+/// The smallest memory. Packed cells take eight bytes at least, and
 /// fewer bits than this are a mistake, not a filter.
 pub const MIN_MEMORY_BITS: u64 = 64;
 /// One tebibyte; cell positions stay far below 2^64.
@@ -147,8 +147,9 @@ pub trait Filter: Sized {
     /// up to a byte.
     fn region_bytes(&self) -> u64;
 
-    /// Itself with parameters that many use as constants, if these are its own: the loop over
-    /// a batch is compiled for each of these once more, without loops over k inside.
+    /// The same filter with its parameters written as constants, if they are usual ones;
+    /// nothing else may differ. The loop over a batch is compiled once more for each, without
+    /// loops over k inside.
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
         [None, None]

@@ -227,6 +227,7 @@ impl Filter for Stable {
     ) -> Verdict {
         let seen = self.is_seen(region.bytes(), observation.fingerprint);
         let emptied = self.wear(region, generator.draw(0));
+        // If one must be raised all are written: a branch for each would be guessed wrong.
         let mut filled = 0;
         let is_full = |value| value == self.max;
         if !self.all(region.bytes(), observation.fingerprint, is_full) {

@@ -2,7 +2,15 @@
 
 mod peers;
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_MM_HINT_T0 as FIRST_CACHE, _MM_HINT_T1 as SECOND_CACHE};
+
 use dedupstore::{FilterSpec, Memory, Observation, SeenSet, Verdict, registry};
+
+#[cfg(not(target_arch = "x86_64"))]
+const FIRST_CACHE: i32 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const SECOND_CACHE: i32 = 1;
 
 type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
 
@@ -73,13 +81,6 @@ fn blocked_limit(
         }),
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_MM_HINT_T0 as FIRST_CACHE, _MM_HINT_T1 as SECOND_CACHE};
-#[cfg(not(target_arch = "x86_64"))]
-const FIRST_CACHE: i32 = 0;
-#[cfg(not(target_arch = "x86_64"))]
-const SECOND_CACHE: i32 = 1;
 
 #[inline(always)]
 fn prefetch<const HINT: i32>(bytes: &[u8], at: usize) {

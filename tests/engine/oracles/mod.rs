@@ -89,8 +89,12 @@ proptest! {
     }
 
     #[test]
-    fn stable(k in 1u64..6, p in 0u64..9, max in 1u64..9, bits in 64u64..600, keys in any_keys()) {
+    fn stable(
+        k in 1u64..6, p in prop_oneof![0u64..9, 50u64..64], max in 1u64..9,
+        bits in 64u64..600, keys in any_keys(),
+    ) {
         let width = u64::from(64 - max.leading_zeros());
+        let bits = bits.max(p * width);
         let oracle = bits::Stable { k, p, max, cells: vec![0; (bits / width) as usize] };
         assert_agree(&format!("stable:k={k},p={p},max={max}"), bits, oracle, &keys)?;
     }
