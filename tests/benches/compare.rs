@@ -3,8 +3,8 @@
 //!
 //! Benchmark libraries run one contender to its end before the next, so a busy moment of
 //! a shared machine falls on one of them. Here every round runs every contender on the
-//! same keys, and the figure is the median over rounds of the ratio to the floor of that
-//! very round. The floor, `blocked-limit`, is what it costs to change one random line of
+//! same keys, and the figure is the median over rounds of the ratio to the yardstick in that
+//! very round. The yardstick, `blocked-limit`, is what it costs to change one random line of
 //! memory, asked for ahead into the first cache, as is usual. The second row is the least
 //! we know it to cost: asked for earlier, and into the second cache.
 
@@ -47,10 +47,10 @@ fn compare(size_mib: u64, words: &[String]) {
     println!(
         "\n{size_mib} MiB, {ROUNDS} rounds of {KEYS_A_ROUND} hashed keys, about two of ten new"
     );
-    println!("{:<44} {:>10} {:>14}", "", "ns a key", "× the floor");
-    let floor = nanoseconds[0].clone();
+    println!("{:<44} {:>10} {:>14}", "", "ns a key", "× the limit");
+    let yardstick = nanoseconds[0].clone();
     for (contender, spent) in contenders.iter().zip(&nanoseconds) {
-        let ratios = spent.iter().zip(&floor).map(|(own, floor)| own / floor);
+        let ratios = spent.iter().zip(&yardstick).map(|(own, one)| own / one);
         println!(
             "{:<44} {:>10.1} {:>14.2}",
             contender.name,

@@ -1,4 +1,4 @@
-//! What is compared: the floors, peers, and every filter of the registry.
+//! What is compared: the yardsticks, peers, and every filter of the registry.
 
 mod peers;
 
@@ -24,7 +24,7 @@ pub struct Contender {
 /// Makes a contender, once it is known that it takes part.
 type Make = Box<dyn Fn(u64) -> Contender>;
 
-/// The floors, and those of the others whose name contains one of the words, or all if
+/// The yardsticks, and those of the others whose name contains one of the words, or all if
 /// there is no word.
 pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
     let mut known: Vec<(String, Make)> = Vec::new();
@@ -39,7 +39,7 @@ pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
     let takes_part = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
     let chosen = known.iter().filter(|(name, _)| takes_part(name));
     let chosen = chosen.map(|(_, make)| make(memory_bits));
-    let floors = [
+    let yardsticks = [
         blocked_limit("blocked-limit", 16, prefetch::<FIRST_CACHE>, memory_bits),
         blocked_limit(
             "blocked-limit, by way of the second cache",
@@ -48,7 +48,7 @@ pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
             memory_bits,
         ),
     ];
-    floors.into_iter().chain(chosen).collect()
+    yardsticks.into_iter().chain(chosen).collect()
 }
 
 /// One random line, asked for ahead, read and changed.
