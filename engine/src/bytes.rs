@@ -1,9 +1,8 @@
-//! All little-endian and packed-cell coding over byte slices; nothing else does any.
+//! Little-endian numbers, bits and packed cells in byte slices. No other module encodes them.
 //!
-//! Cells of 1 to 16 bits lie side by side, lowest bit first: cell `i` of width `w` is
-//! the bits `i·w .. (i+1)·w` of the region, where bit `b` is bit `b % 8` of byte `b / 8`.
-//! With 3-bit cells, cell 2 is bits 6, 7, 8: the two top bits of byte 0 and the lowest
-//! of byte 1.
+//! Cells of 1 to 16 bits are packed without gaps, lowest bit first: cell `i` of width `w` is the
+//! bits `i·w .. (i+1)·w` of the region, where bit `b` is bit `b % 8` of byte `b / 8`. With 3-bit
+//! cells, cell 2 is the bits 6, 7, 8: the two top bits of byte 0 and the lowest bit of byte 1.
 
 use std::ops::Range;
 
@@ -55,7 +54,7 @@ pub fn bit(bytes: &[u8], index: u64) -> bool {
     bytes[(index / 8) as usize] & bit_mask(index) != 0
 }
 
-/// Sets a bit; true if it was clear. Written either way: no branch to guess wrong.
+/// Sets a bit; returns true if it was clear. Always writes, to avoid a branch.
 #[inline]
 pub fn set_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
     let byte = &mut byte_of_bit(region, index)[0];
@@ -64,7 +63,7 @@ pub fn set_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
     was_clear
 }
 
-/// Clears a bit; true if it was set. Written either way, like [`set_bit`].
+/// Clears a bit; returns true if it was set. Always writes, like [`set_bit`].
 #[inline]
 pub fn clear_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> bool {
     let byte = &mut byte_of_bit(region, index)[0];
@@ -84,7 +83,7 @@ fn byte_of_bit<R: Region + ?Sized>(region: &mut R, index: u64) -> &mut [u8] {
     region.bytes_mut(byte..byte + 1)
 }
 
-/// How many of the bits in `range` are set.
+/// Counts the set bits in `range`.
 pub fn count_ones(bytes: &[u8], range: Range<u64>) -> u64 {
     if range.is_empty() {
         return 0;
@@ -106,7 +105,7 @@ pub fn count_ones(bytes: &[u8], range: Range<u64>) -> u64 {
     whole - u64::from(before.count_ones()) - u64::from(after.count_ones())
 }
 
-/// The first of the bits in `range` that is set.
+/// Returns the first set bit in `range`; None if all are clear.
 pub fn first_set_bit(bytes: &[u8], range: Range<u64>) -> Option<u64> {
     let mut at = range.start;
     while at < range.end {
@@ -119,56 +118,57 @@ pub fn first_set_bit(bytes: &[u8], range: Range<u64>) -> Option<u64> {
     None
 }
 
-/// Eight bytes, of a region that has that many, in which a run of up to 57 bits lies; and
-/// how far up in them it starts.
+/// Returns the offset of eight bytes that contain a run of up to 57 bits, and the run's first bit
+/// in them. The region has at least eight bytes.
 ///
-/// They are a whole word where the run has room in one. Eight bytes from the run's first on
-/// often reach into the next cache line, and nobody has asked for that.
+/// The eight bytes are an aligned word if the run fits into one. Eight bytes from the run's first
+/// byte would often reach into the next cache line, which was not prefetched.
 #[inline]
 pub fn window(length: usize, first_bit: u64, count: u64) -> (usize, u32) {
     let first = match first_bit % 64 + count <= 64 {
         true => first_bit / 64 * 8,
         false => first_bit / 8,
     };
-    // Near the end of the region the window is moved back so that it stays inside.
+    // At the end of the region the window is moved back to stay inside.
     let at = (first as usize).min(length - 8);
     (at, (first_bit - 8 * at as u64) as u32)
 }
 
 /// Packed cells of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cells {
+pub struct PackedCells {
     width_bits: u32,
 }
 
-impl Cells {
-    /// The widest cell.
+impl PackedCells {
+    /// The largest width of a cell.
+    #[cfg(test)]
     pub const MAX_WIDTH_BITS: u32 = 16;
 
-    /// Cells just wide enough for values up to `max`, which is 1 to 65,535.
+    /// Returns the narrowest cells that can hold values up to `max`, which is from 1 to 65,535.
     pub fn holding(max: u16) -> Self {
-        Cells {
+        PackedCells {
             width_bits: (u16::BITS - max.leading_zeros()).max(1),
         }
     }
 
-    /// The width of a cell.
+    /// Returns the width of a cell.
     pub fn width_bits(self) -> u32 {
         self.width_bits
     }
 
-    /// How many bytes so many cells lie in: eight at least, as that many are read at once.
+    /// Returns the size of so many cells in bytes: at least eight, because eight are read at once.
     pub fn bytes(self, count: u64) -> u64 {
         (count * u64::from(self.width_bits)).div_ceil(8).max(8)
     }
 
-    /// Where a cell starts, as a byte to prefetch.
+    /// Returns the first byte of a cell, for prefetching.
     #[inline]
     pub fn byte_of(self, index: u64) -> usize {
         (index * u64::from(self.width_bits) / 8) as usize
     }
 
-    /// The eight bytes that hold a cell, and how far up in them it lies; see [`window`].
+    /// Returns the eight bytes that contain a cell, and its first bit in them; see [`window`].
     #[inline]
     fn window(self, length: usize, index: u64) -> (usize, u32) {
         let width_bits = u64::from(self.width_bits);
@@ -180,7 +180,7 @@ impl Cells {
         (1 << self.width_bits) - 1
     }
 
-    /// The value of a cell.
+    /// Returns the value of a cell.
     #[inline]
     pub fn get(self, bytes: &[u8], index: u64) -> u32 {
         let (at, shift) = self.window(bytes.len(), index);
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition, bit by bit.
+    /// Reads a cell bit by bit.
     fn naive_get(bytes: &[u8], width: u32, index: u64) -> u32 {
         (0..width)
             .filter(|&i| bit(bytes, index * u64::from(width) + u64::from(i)))
@@ -214,12 +214,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cells_match_their_definition(
-            width in 1..=Cells::MAX_WIDTH_BITS,
+        fn cells_agree_with_a_bit_by_bit_implementation(
+            width in 1..=PackedCells::MAX_WIDTH_BITS,
             start in proptest::collection::vec(any::<u8>(), 8..40),
             writes in proptest::collection::vec((any::<u64>(), any::<u32>()), 0..40),
         ) {
-            let cells = Cells::holding(((1u32 << width) - 1) as u16);
+            let cells = PackedCells::holding(((1u32 << width) - 1) as u16);
             prop_assert_eq!(cells.width_bits(), width);
             let count = 8 * start.len() as u64 / u64::from(width);
             let mut bytes = start;
@@ -242,25 +242,25 @@ mod tests {
         }
 
         #[test]
-        fn cells_are_just_wide_enough(max in 1u16..) {
-            let width = Cells::holding(max).width_bits();
+        fn cells_are_as_narrow_as_possible(max in 1u16..) {
+            let width = PackedCells::holding(max).width_bits();
             prop_assert!(u32::from(max) < 1 << width && u32::from(max) >= 1 << (width - 1));
         }
 
         #[test]
-        fn counting_matches_looking(bytes in proptest::collection::vec(any::<u8>(), 1..40), a: u64, b: u64) {
+        fn counting_agrees_with_reading_each_bit(bytes in proptest::collection::vec(any::<u8>(), 1..40), a: u64, b: u64) {
             let bits = bytes.len() as u64 * 8;
             let (a, b) = (a % (bits + 1), b % (bits + 1));
             let range = a.min(b)..a.max(b);
-            let looked = range.clone().filter(|&i| bit(&bytes, i)).count() as u64;
-            prop_assert_eq!(count_ones(&bytes, range.clone()), looked);
+            let counted = range.clone().filter(|&i| bit(&bytes, i)).count() as u64;
+            prop_assert_eq!(count_ones(&bytes, range.clone()), counted);
             let first = range.clone().find(|&i| bit(&bytes, i));
             prop_assert_eq!(first_set_bit(&bytes, range), first);
         }
     }
 
     #[test]
-    fn a_window_holds_its_run_and_is_a_word_where_it_can_be() {
+    fn a_window_contains_its_run_and_is_an_aligned_word_if_possible() {
         for length in 8..=24 {
             let bits = 8 * length as u64;
             for (first_bit, count) in (0..bits).flat_map(|first| (0..=57).map(move |n| (first, n)))

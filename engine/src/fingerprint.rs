@@ -1,11 +1,11 @@
-//! From a key's bytes to the one number that filters see.
+//! Hashes a key to the 64-bit fingerprint that filters work on.
 //!
-//! A key is hashed once, by xxh3 with a seed, into a [`Fingerprint`]; every position
-//! in every filter derives from it. The seed and the [`HashScheme`] are recorded with
-//! a state, because a filter read with another hash is a filter of nonsense.
+//! A key is hashed once, by xxh3 with a seed, into a [`Fingerprint`]; all positions in all filters
+//! derive from it. The seed and the [`HashScheme`] are recorded with a state, because a filter is
+//! useless with another hash.
 //!
-//! Two keys with equal fingerprints are one key to the engine. Among a billion keys
-//! the chance that any two collide is about 3 %, and it is then one key of a billion.
+//! The engine cannot distinguish two keys with equal fingerprints. Among a billion keys the
+//! probability that any two collide is about 3 %, and then it affects one key of a billion.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -16,7 +16,7 @@ pub struct Fingerprint(pub u64);
 
 /// How keys become fingerprints and fingerprints become positions.
 ///
-/// A change to either is a new scheme with a new number; old numbers are never reused.
+/// A change of either is a new scheme with a new number; old numbers are never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum HashScheme {
@@ -26,14 +26,14 @@ pub enum HashScheme {
 }
 
 impl HashScheme {
-    /// The number written into files.
+    /// Returns the number that is written into files.
     pub const fn id(self) -> u32 {
         match self {
             HashScheme::Xxh3V1 => 1,
         }
     }
 
-    /// The scheme of a number read from a file, if this version knows it.
+    /// Returns the scheme of a number read from a file; None if this version does not know it.
     pub const fn from_id(id: u32) -> Option<Self> {
         match id {
             1 => Some(HashScheme::Xxh3V1),
@@ -41,7 +41,7 @@ impl HashScheme {
         }
     }
 
-    /// The name shown to people.
+    /// Returns the name that users see.
     pub const fn name(self) -> &'static str {
         match self {
             HashScheme::Xxh3V1 => "xxh3-64/1",
@@ -49,69 +49,68 @@ impl HashScheme {
     }
 }
 
-/// Turns keys into fingerprints under one scheme and seed.
+/// Hashes keys with one scheme and seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyHasher {
     seed: u64,
 }
 
 impl KeyHasher {
-    /// A hasher of the current scheme.
+    /// Returns a hasher of the current scheme.
     pub const fn new(seed: u64) -> Self {
         KeyHasher { seed }
     }
 
-    /// The seed it was made with.
+    /// Returns the seed.
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The scheme it follows.
+    /// Returns the scheme.
     pub const fn scheme(&self) -> HashScheme {
         HashScheme::Xxh3V1
     }
 
-    /// The fingerprint of a key.
+    /// Returns the fingerprint of a key.
     #[inline]
     pub fn fingerprint(&self, key: &[u8]) -> Fingerprint {
         #[cfg(target_family = "wasm")]
-        if let Some(hash) = crate::narrow_xxh3::hash(key, self.seed) {
+        if let Some(hash) = crate::wasm_xxh3::hash(key, self.seed) {
             return Fingerprint(hash);
         }
         Fingerprint(xxh3_64_with_seed(key, self.seed))
     }
 }
 
-/// A multiplier whose powers keep tuples of successive high bits well spread
+/// A multiplier for which tuples of successive high bits are well distributed
 /// (Steele and Vigna, "Computationally easy, spectrally good multipliers for
 /// congruential pseudorandom number generators", 2021, table for 64-bit MCGs).
 const PROBE_MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
 
 impl Fingerprint {
-    /// An endless sequence of 64-bit numbers, one multiplication each; the first is
-    /// the fingerprint itself. Use the high bits, through [`reduce`].
+    /// Returns an endless sequence of 64-bit numbers, each by one multiplication; the first is the
+    /// fingerprint itself. Use the high bits, by [`reduce`].
     #[inline]
     pub fn probes(self) -> Probes {
         Probes { next: self.0 }
     }
 }
 
-/// See [`Fingerprint::probes`].
+/// The sequence of [`Fingerprint::probes`].
 #[derive(Clone, Debug)]
 pub struct Probes {
     next: u64,
 }
 
 impl Probes {
-    /// The next number, mapped into `0..range`.
+    /// Returns the next number, mapped into `0..range`.
     #[inline]
     pub fn next_below(&mut self, range: u64) -> u64 {
         reduce(self.next_bits(), range)
     }
 
-    /// The next number itself, to be cut into several small ones from the top down. Any
-    /// one of them is uniform, as the multiplier is odd; the higher ones are the better
-    /// mixed.
+    /// Returns the next number itself, to be cut into several small ones from the top. Each of
+    /// them is uniform because the multiplier is odd; the higher ones are mixed better.
     #[inline]
     pub fn next_bits(&mut self) -> u64 {
         let bits = self.next;
@@ -123,14 +122,14 @@ impl Probes {
 /// Maps a uniform 64-bit number into `0..range` by its high bits, without division.
 #[inline]
 pub fn reduce(uniform: u64, range: u64) -> u64 {
-    // WebAssembly has no product of 128 bits, and calls a function for one.
+    // WebAssembly has no 128-bit product and calls a function for it.
     if cfg!(target_family = "wasm") && range <= 1 << 32 {
         return reduce_to_32_bits(uniform, range);
     }
     ((u128::from(uniform) * u128::from(range)) >> 64) as u64
 }
 
-/// [`reduce`] for ranges of up to 2³², by two products that fit in 64 bits each.
+/// Computes [`reduce`] for ranges up to 2³² by two products that fit in 64 bits.
 #[inline]
 fn reduce_to_32_bits(uniform: u64, range: u64) -> u64 {
     let low = (uniform & u64::from(u32::MAX)) * range;
@@ -141,10 +140,10 @@ fn reduce_to_32_bits(uniform: u64, range: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Golden: these values are written into stores. They must never change.
+    /// These values are written into stores and must never change.
     #[test]
-    fn fingerprints_are_those_of_any_xxh3() {
-        // Computed with the reference library's Python binding as well.
+    fn fingerprints_are_xxh3_hashes() {
+        // Also computed with the Python binding of the reference library.
         assert_eq!(
             KeyHasher::new(0).fingerprint(b""),
             Fingerprint(0x2d06_8005_38d3_94c2)
@@ -161,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_fixed_by_the_scheme() {
+    fn probes_never_change() {
         let mut probes = Fingerprint(0x0123_4567_89ab_cdef).probes();
         let found: Vec<u64> = (0..4).map(|_| probes.next_below(1_000_003)).collect();
         assert_eq!(found, [4444, 679_666, 520_116, 510_168]);
     }
 
     #[test]
-    fn reduce_covers_the_range_and_nothing_else() {
+    fn reduce_maps_onto_the_range() {
         assert_eq!(reduce(0, 7), 0);
         assert_eq!(reduce(u64::MAX, 7), 6);
         assert_eq!(reduce(u64::MAX, 1), 0);
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_reduce_are_one() {
+    fn both_implementations_of_reduce_agree() {
         let numbers = [
             0,
             1,
@@ -208,8 +207,8 @@ mod tests {
         }
     }
 
-    /// Pairs of successive probes fall into a 64 × 64 grid as evenly as chance would
-    /// have it: chi-square with 4095 degrees of freedom, mean 4095, deviation 90.5.
+    /// Pairs of successive probes are distributed over a 64 × 64 grid like random numbers:
+    /// chi-square with 4095 degrees of freedom has the mean 4095 and the standard deviation 90.5.
     #[test]
     fn successive_probes_are_independent() {
         let hasher = KeyHasher::new(42);

@@ -1,52 +1,107 @@
-//! The memory of a long crawl: *have I met this key before?*
+//! An approximate, crash-safe seen-set for crawlers: *has this key occurred before?*
 //!
-//! A filter answers that question in bounded memory and is sometimes wrong; how
-//! often, and in which direction, is what its parameters decide. This crate holds
-//! the filters as pure algorithms over bytes, a store that makes their state survive,
-//! and a laboratory that measures them against exact truth.
+//! A filter answers in bounded memory and is sometimes wrong. It can report a new key as seen
+//! (a false positive) or a repeated key as new (a false negative); its parameters decide how
+//! often. This crate has the filters of the literature on duplicate detection in streams, a
+//! store that keeps their state across crashes and power loss, and a laboratory that measures
+//! their error rates.
+//!
+//! # Quick start
+//!
+//! In memory:
 //!
 //! ```
-//! use dedupstore::{FilterSpec, SeenSet, Verdict};
+//! use dedupstore::SeenSet;
 //!
-//! let spec: FilterSpec = "bloom:k=4".parse()?;
-//! let mut seen = SeenSet::in_memory(&spec, 8 * 1024 * 1024, 0)?;
+//! let mut seen = SeenSet::builder("bloom:k=4")?.memory("64MiB").build()?;
 //!
-//! assert_eq!(seen.observe(b"https://harbour.example/"), Verdict::New);
-//! assert_eq!(seen.observe(b"https://harbour.example/"), Verdict::Seen);
+//! assert!(seen.observe("https://harbour.example/").is_new());
+//! assert!(seen.observe("https://harbour.example/").is_seen());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! On disk:
+//!
+//! ```no_run
+//! use dedupstore::store::{CreateOptions, Store};
+//!
+//! let options = CreateOptions::new("bloom:k=4")?.memory("1MiB");
+//! let mut seen = Store::open_or_create("links.dds", &options)?;
+//! if seen.observe("https://harbour.example/")?.is_new() {
+//!     // fetch it
+//! }
+//! seen.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which type do I want?
+//!
+//! | You want | Use |
+//! |---|---|
+//! | a set that ends with the process | [`SeenSet`] |
+//! | a set that survives crashes and restarts | [`store::Store`] |
+//! | the same for many threads at once | [`store::SharedStore`] |
+//! | to look up keys while another process writes | [`store::ReadOnlyStore`] |
+//! | the algorithm over memory of your own | [`AnyFilter`] with a [`Region`] and [`Registers`] |
+//! | to compare filters on a stream, or to measure a filter of your own | [`lab`] |
+//! | to choose a filter for your memory and your stream | [`advise`] |
+//!
+//! The directory `examples` has a crawl loop with claims, many threads on a shared store, a
+//! storage medium of one's own, and advice from a sample of a log.
+//!
+//! # Feature flags
+//!
+//! None is on by default.
+//!
+//! | Feature | What it adds |
+//! |---|---|
+//! | `normalization` | [`lines::Normalization`] can bring URLs into one spelling (with the crate `url`) |
+//! | `patterns` | `lines::KeyPattern`: keys by regular expression (with the crate `regex`) |
+//! | `mutants` | bugs that the crash tests plant in the store; only for tests of this crate |
+//!
 //! # Layers
 //!
-//! [`store`], [`advise`] → [`lab`] → [`theory`] → [`filter`] → [`bytes`], [`fingerprint`], [`rng`]. An arrow never points
-//! up. Everything but the store's disk, which is not part of a WebAssembly build, is pure: no
-//! files, no clock, no threads, no global randomness. The same state and the same observations
-//! give the same bytes on every target.
+//! A module uses only modules below it:
+//!
+//! | Modules | What they do |
+//! |---|---|
+//! | [`advise`] | chooses a filter and its parameters |
+//! | [`store`], [`lab`] | makes a state durable; measures filters against exact truth |
+//! | [`SeenSet`] | a filter with its memory and hash function |
+//! | [`audit`], [`theory`] | measures the error rates of a live filter; predicts them |
+//! | [`filter`], [`lines`] | the algorithms; keys from lines of text |
+//! | [`fingerprint`], [`region`], [`rng`] | hashing, memory, random numbers |
+//!
+//! Everything except the store's code for disks is pure: it uses no files, no clock, no threads
+//! and no global randomness, and it builds for WebAssembly. The same state and the same
+//! observations give the same bytes on every target.
 
 pub mod advise;
 pub mod audit;
-pub mod bytes;
-pub mod figures;
+mod byte_size;
+mod bytes;
 pub mod filter;
 pub mod fingerprint;
 pub mod lab;
 pub mod lines;
-#[cfg(any(test, target_family = "wasm"))]
-mod narrow_xxh3;
 mod prefetch;
 pub mod region;
 pub mod rng;
 mod seen_set;
 pub mod store;
 pub mod theory;
+#[cfg(any(test, target_family = "wasm"))]
+mod wasm_xxh3;
 
+pub use byte_size::{ByteSize, ByteSizeError};
 pub use filter::registry;
 pub use filter::{
-    AnyFilter, BuildError, FilterSpec, Observation, Registers, SpecError, Verdict, state_digest,
+    AnyFilter, BuildError, DEFAULT_FILTER, DEFAULT_MEMORY, FilterSpec, Observation, Registers,
+    SpecError, Verdict, state_digest,
 };
 pub use fingerprint::{Fingerprint, HashScheme, KeyHasher};
 pub use region::{Memory, Region};
-pub use seen_set::{CreateError, SeenSet};
+pub use seen_set::{CreateError, SeenSet, SeenSetBuilder};
 
 /// The README's examples, compiled and run.
 #[cfg(doctest)]

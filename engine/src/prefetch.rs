@@ -1,17 +1,17 @@
-//! Asks the processor to fetch a line of memory that will be needed soon.
+//! Asks the processor to load a cache line that will be needed soon.
 //!
-//! On x86-64 it is asked into the second cache, which waits for more lines at once than the
-//! first: on the AMD EPYC (Zen 4) where this was measured twice as many random lines come
-//! in the same time. From there to the first is a short way, covered by other work.
+//! On x86-64 the line is loaded into the second-level cache, which can wait for more lines at once
+//! than the first: on an AMD EPYC (Zen 4) twice as many random lines arrive in the same time. The
+//! latency from the second-level cache is short and is hidden by other work.
 //!
-//! The only module of the pure engine with `unsafe`: the intrinsics want it, though a
-//! prefetch can neither fault nor change anything a program can see.
+//! This is the only module of the pure engine with `unsafe`. The intrinsics require it, although a
+//! prefetch can neither fault nor change anything that a program can observe.
 #![allow(unsafe_code)]
 
-/// Whether it pays to ask ahead for random places in so many bytes of memory. The hints of
-/// a processor cost next to nothing; WebAssembly has none, and a real read in its place is a
-/// waste where everything is in the nearest caches anyway.
-pub(crate) const fn pays(memory_bytes: usize) -> bool {
+/// Whether prefetching random positions in so many bytes of memory is worthwhile. Prefetch
+/// instructions cost almost nothing. WebAssembly has none; a real read instead is a waste if the
+/// memory fits into the caches.
+pub(crate) const fn is_worthwhile(memory_bytes: usize) -> bool {
     if cfg!(target_family = "wasm") {
         memory_bytes >= 256 << 10
     } else {
@@ -19,7 +19,7 @@ pub(crate) const fn pays(memory_bytes: usize) -> bool {
     }
 }
 
-/// Hints that `items[index]` is about to be read or written. Past the end: no effect.
+/// Prefetches `items[index]`. Has no effect beyond the end.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     let Some(item) = items.get(index) else {
@@ -37,10 +37,10 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     unsafe {
         std::arch::asm!("prfm pstl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
     }
-    // A read whose value nobody wants. The processor goes on to the next ones meanwhile,
-    // but not far: these belong close together.
+    // A read whose value is not used. The processor continues with the next instructions
+    // meanwhile, but not far, so these reads should stand close together.
     #[cfg(target_family = "wasm")]
-    // SAFETY: the address is of a live byte, and nothing asked for begins with padding.
+    // SAFETY: the address is of a live byte, and no type prefetched begins with padding.
     unsafe {
         address.read_volatile();
     }

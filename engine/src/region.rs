@@ -1,21 +1,20 @@
-//! The bytes a filter works on and does not own.
+//! The bytes that a filter works on but does not own.
 //!
-//! A filter reads a region as a slice and says which bytes it is about to change. In
-//! memory that costs nothing; under a store it is how a checkpoint learns, block by
-//! block, what must be copied before it changes.
+//! A filter reads a region as a slice and declares which bytes it is about to change. In plain
+//! memory this costs nothing. In a store a checkpoint uses it to copy blocks before they change.
 
 use std::ops::{Deref, DerefMut, Range};
 
 /// Bytes that can be read, and changed range by range.
 pub trait Region {
-    /// All of the region.
+    /// Returns the whole region for reading.
     fn bytes(&self) -> &[u8];
 
-    /// The bytes of `range`, which are about to change.
+    /// Returns the bytes of `range` for writing.
     fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8];
 
-    /// All of it, where nobody wants to know what changes.
-    fn plain(&mut self) -> Option<&mut [u8]> {
+    /// Returns the whole region for writing if changes need not be declared; else None.
+    fn untracked(&mut self) -> Option<&mut [u8]> {
         None
     }
 }
@@ -31,25 +30,26 @@ impl Region for [u8] {
         &mut self[range]
     }
 
-    fn plain(&mut self) -> Option<&mut [u8]> {
+    fn untracked(&mut self) -> Option<&mut [u8]> {
         Some(self)
     }
 }
 
-/// Part of a region, as a region.
-pub struct Part<'a, R: ?Sized> {
+/// A part of a region.
+#[doc(hidden)]
+pub struct SubRegion<'a, R: ?Sized> {
     region: &'a mut R,
     range: Range<usize>,
 }
 
-impl<'a, R: Region + ?Sized> Part<'a, R> {
-    /// The bytes of `range`.
+impl<'a, R: Region + ?Sized> SubRegion<'a, R> {
+    /// Returns the part with the bytes of `range`.
     pub fn new(region: &'a mut R, range: Range<usize>) -> Self {
-        Part { region, range }
+        SubRegion { region, range }
     }
 }
 
-impl<R: Region + ?Sized> Region for Part<'_, R> {
+impl<R: Region + ?Sized> Region for SubRegion<'_, R> {
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
         &self.region.bytes()[self.range.clone()]
@@ -63,16 +63,16 @@ impl<R: Region + ?Sized> Region for Part<'_, R> {
             .bytes_mut(start + range.start..start + range.end)
     }
 
-    fn plain(&mut self) -> Option<&mut [u8]> {
-        let plain = self.region.plain()?;
+    fn untracked(&mut self) -> Option<&mut [u8]> {
+        let plain = self.region.untracked()?;
         Some(&mut plain[self.range.clone()])
     }
 }
 
-/// Zeroed memory whose first byte starts a cache line.
+/// Memory whose first byte starts a cache line.
 ///
-/// Large ones are anonymous maps that ask for huge pages: a filter touches lines at
-/// random, and with 4 KiB pages every touch would also miss the address cache.
+/// Large allocations are anonymous maps that request huge pages: a filter accesses random cache
+/// lines, and with 4 KiB pages each access would also miss the translation cache (TLB).
 #[derive(Debug)]
 pub struct Memory {
     backing: Backing,
@@ -88,21 +88,21 @@ enum Backing {
     Map(memmap2::MmapMut),
 }
 
-/// The memory asked for is not to be had.
+/// The memory cannot be allocated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot get {bytes} bytes of memory")]
+#[error("cannot allocate {bytes} bytes of memory")]
 pub struct OutOfMemory {
-    /// How many bytes were asked for.
+    /// The number of bytes requested.
     pub bytes: u64,
 }
 
-/// From here on a huge page is smaller than the region.
+/// From this size on, a region is larger than a huge page.
 #[cfg(not(target_family = "wasm"))]
 const MAP_FROM_BYTES: usize = 4 << 20;
 const LINE_BYTES: usize = 64;
 
 impl Memory {
-    /// `length` zero bytes, or an error: never an abort.
+    /// Allocates `length` zero bytes. Returns an error, and never aborts, if that fails.
     pub fn zeroed(length: usize) -> Result<Self, OutOfMemory> {
         #[cfg(not(target_family = "wasm"))]
         if length >= MAP_FROM_BYTES {
@@ -116,7 +116,7 @@ impl Memory {
         let map = memmap2::MmapMut::map_anon(length).map_err(|_| OutOfMemory {
             bytes: length as u64,
         })?;
-        // Only a hint: a kernel without huge pages refuses it, and all still works.
+        // A hint: a kernel without huge pages refuses it, which does no harm.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Memory {
@@ -124,12 +124,21 @@ impl Memory {
         })
     }
 
+    /// Takes over a private map of a file.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn from_map(map: memmap2::MmapMut) -> Self {
+        Memory {
+            backing: Backing::Map(map),
+        }
+    }
+
     fn on_heap(length: usize) -> Result<Self, OutOfMemory> {
         let refused = OutOfMemory {
             bytes: length as u64,
         };
         let padded = length.checked_add(LINE_BYTES - 1).ok_or(refused.clone())?;
-        // Asked first in a way that may fail; `vec!` gets lazily zeroed memory but aborts.
+        // `vec!` gets lazily zeroed memory but aborts on failure, so a fallible request comes
+        // first.
         Vec::<u8>::new()
             .try_reserve_exact(padded)
             .map_err(|_| refused)?;
@@ -171,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_zeroed_aligned_and_of_the_length_asked_for() {
+    fn memory_is_zeroed_and_aligned() {
         for length in [0, 1, 63, 64, 4096, (4 << 20) - 1, 4 << 20, (5 << 20) + 3] {
             let memory = Memory::zeroed(length).expect("small");
             assert_eq!(memory.len(), length);
@@ -183,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_sizes_are_refused_without_an_abort() {
+    fn sizes_that_cannot_be_allocated_return_an_error() {
         for length in [usize::MAX, usize::MAX / 2, isize::MAX as usize - 70] {
             assert!(Memory::zeroed(length).is_err());
         }

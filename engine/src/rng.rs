@@ -1,11 +1,10 @@
-//! The generator inside filters: portable, one word of state, readable ahead.
+//! The random number generator of filters: portable, with one word of state and random access.
 //!
-//! The state lives in a filter's [registers](crate::filter::Registers), so it is saved,
-//! copied and replayed with everything else. The algorithm is SplitMix64 (Steele, Lea
-//! and Flood, "Fast splittable pseudorandom number generators", 2014): its state moves
-//! by a constant, so the draw that a filter will make ten observations from now can be
-//! computed today, and the memory it will touch fetched in time. That look ahead is
-//! why this is not one of rand's own generators; it speaks rand's traits all the same.
+//! The state is in a filter's [registers](crate::filter::Registers), so it is saved, copied and
+//! replayed with the rest. The algorithm is SplitMix64 (Steele, Lea and Flood, "Fast splittable
+//! pseudorandom number generators", 2014). Its state advances by a constant, so the draws of a
+//! later observation can be computed in advance and the memory that they select can be prefetched.
+//! The generators of the rand crate cannot do this; this one implements rand's traits.
 //!
 //! **Invariant:** an observation consumes a fixed number of draws, whatever its verdict.
 
@@ -15,31 +14,31 @@ use rand::TryRng;
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A SplitMix64 generator whose state is one public word.
+/// A SplitMix64 generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generator {
     state: u64,
 }
 
 impl Generator {
-    /// A generator for a store's seed, unrelated to the hash of the same seed.
+    /// Returns the generator of a seed, independent of the hash with the same seed.
     pub fn from_seed(seed: u64) -> Self {
         Generator {
             state: mix(seed ^ 0x6465_6475_7073_746f),
         }
     }
 
-    /// Takes up where [`state`](Generator::state) left off.
+    /// Returns the generator with a state from [`state`](Generator::state).
     pub fn from_state(state: u64) -> Self {
         Generator { state }
     }
 
-    /// All there is to save.
+    /// Returns the state.
     pub fn state(self) -> u64 {
         self.state
     }
 
-    /// The draw `index` places ahead (0 is the next one), without taking it.
+    /// Returns a later draw without consuming it; index 0 is the next draw.
     #[inline]
     pub fn draw(self, index: u64) -> u64 {
         mix(self
@@ -47,7 +46,7 @@ impl Generator {
             .wrapping_add(GAMMA.wrapping_mul(index.wrapping_add(1))))
     }
 
-    /// The generator after `count` more draws.
+    /// Returns the generator after `count` more draws.
     #[inline]
     pub fn ahead(self, count: u64) -> Self {
         Generator {
@@ -103,16 +102,16 @@ mod tests {
     }
 
     #[test]
-    fn looking_ahead_sees_what_will_be_drawn() {
+    fn later_draws_are_computed_correctly() {
         let mut generator = Generator::from_seed(7);
-        let foreseen: Vec<u64> = (0..10).map(|i| generator.draw(i)).collect();
-        assert_eq!(generator.ahead(3).draw(2), foreseen[5]);
+        let computed: Vec<u64> = (0..10).map(|i| generator.draw(i)).collect();
+        assert_eq!(generator.ahead(3).draw(2), computed[5]);
         let drawn: Vec<u64> = (0..10).map(|_| generator.next_u64()).collect();
-        assert_eq!(foreseen, drawn);
+        assert_eq!(computed, drawn);
     }
 
     #[test]
-    fn a_saved_state_goes_on_where_it_was() {
+    fn a_restored_state_continues_the_sequence() {
         let mut generator = Generator::from_seed(9);
         generator.next_u64();
         let mut resumed = Generator::from_state(generator.state());

@@ -1,15 +1,30 @@
-//! A filter with its memory, hash and registers: what most programs want.
+//! A seen-set in memory.
 
 use std::ops::{Deref, DerefMut};
 
 use crate::audit::{AuditReport, AuditedFilter};
+use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, FilterSpec, Observation, Registers, Verdict,
+    AnyFilter, BuildError, CannotForget, DEFAULT_MEMORY, FilterSpec, Observation, Registers,
+    SpecError, Verdict,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::region::{Memory, OutOfMemory, Region};
 
-/// The keys met so far, in bounded memory.
+/// The keys observed so far, in bounded memory.
+///
+/// It holds a filter with its memory, hash function and registers. Nothing survives the
+/// process; for that, use a [`Store`](crate::store::Store).
+///
+/// ```
+/// use dedupstore::SeenSet;
+///
+/// let mut seen = SeenSet::builder("bloom:k=4")?.memory("1MiB").build()?;
+/// assert!(seen.observe("https://harbour.example/").is_new());
+/// assert!(seen.observe("https://harbour.example/").is_seen());
+/// assert!(seen.contains("https://harbour.example/quay").is_new());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SeenSet<M = Memory> {
     spec: FilterSpec,
@@ -19,44 +34,53 @@ pub struct SeenSet<M = Memory> {
     registers: Registers,
 }
 
-/// Why there is no such set.
+/// The reason why a set cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// The filter does not fit the memory size.
+    /// The filter cannot be built in this memory size.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The memory is not to be had.
+    /// The operating system has not enough memory.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
-    /// The filter takes a key for its own fingerprint, and keys are not numbers here.
-    #[error(
-        "{filter} works only on keys that are the numbers 0, 1, 2 and so on: in `simulate --stream` and `reproduce`"
-    )]
+    /// The memory or the audit was given as something that is no size.
+    #[error(transparent)]
+    Size(#[from] ByteSizeError),
+    /// The audit is larger than the format of a store allows.
+    #[error("an audit has at most {maximum} bytes; {requested} were requested")]
+    AuditTooLarge {
+        /// The size requested, in bytes.
+        requested: u64,
+        /// The largest size, in bytes.
+        maximum: u64,
+    },
+    /// The filter uses a key's number as its fingerprint, and these keys are not numbers.
+    #[error("{filter} works only on keys that are the numbers 0, 1, 2 and so on")]
     NumbersOnly {
         /// The filter, in its text form.
         filter: String,
     },
-    /// The region given has another length than the filter needs.
+    /// The region given to [`SeenSetBuilder::resume`] has the wrong length.
     #[error("{filter} needs a region of {expected} bytes; {found} were given")]
     RegionLength {
         /// The filter, in its text form.
         filter: String,
-        /// What it needs.
+        /// The length that the filter needs, in bytes.
         expected: usize,
-        /// What there is.
+        /// The length given, in bytes.
         found: usize,
     },
 }
 
-/// The filter of a spec with an audit, if it can work on keys that are any bytes.
+/// Builds the filter of a spec with its audit. Fails if the filter works on numbers only.
 pub(crate) fn build_for_keys(
     spec: &FilterSpec,
     memory_bits: u64,
     audit_bytes: u32,
 ) -> Result<AuditedFilter, CreateError> {
     let filter = AuditedFilter::build(spec, memory_bits, audit_bytes)?;
-    match filter.filter().takes_numbers() {
+    match filter.filter().requires_numeric_keys() {
         true => Err(CreateError::NumbersOnly {
             filter: spec.to_string(),
         }),
@@ -64,106 +88,170 @@ pub(crate) fn build_for_keys(
     }
 }
 
-impl SeenSet<Memory> {
-    /// An empty set in memory of its own. The seed keys both the hash and the filter's
-    /// generator: the same seed and the same keys give the same verdicts everywhere.
-    pub fn in_memory(spec: &FilterSpec, memory_bits: u64, seed: u64) -> Result<Self, CreateError> {
-        Self::audited(spec, memory_bits, seed, 0)
-    }
-
-    /// An empty set that [knows its own error](SeenSet::audit), by a sample of keys in
-    /// `audit_bytes` beyond the filter's memory.
-    pub fn audited(
-        spec: &FilterSpec,
-        memory_bits: u64,
-        seed: u64,
-        audit_bytes: u32,
-    ) -> Result<Self, CreateError> {
-        let filter = build_for_keys(spec, memory_bits, audit_bytes)?;
-        Self::empty(spec, filter, seed)
-    }
-
-    /// An empty set that the laboratory feeds by [`observe_one`](SeenSet::observe_one): to a
-    /// filter that [takes numbers](AnyFilter::takes_numbers) it gives the numbers of keys.
-    pub(crate) fn of_numbers(
-        spec: &FilterSpec,
-        memory_bits: u64,
-        seed: u64,
-    ) -> Result<Self, CreateError> {
-        let filter = AuditedFilter::build(spec, memory_bits, 0)?;
-        Self::empty(spec, filter, seed)
-    }
-
-    fn empty(spec: &FilterSpec, filter: AuditedFilter, seed: u64) -> Result<Self, CreateError> {
-        let region = Memory::zeroed(filter.region_bytes())?;
-        Ok(SeenSet {
-            spec: spec.clone(),
-            filter,
-            hasher: KeyHasher::new(seed),
-            region,
-            registers: Registers::new(seed),
-        })
-    }
+/// Checks the size of an audit: a store records it in 32 bits.
+pub(crate) fn audit_bytes(size: ByteSize) -> Result<u32, CreateError> {
+    u32::try_from(size.bytes()).map_err(|_| CreateError::AuditTooLarge {
+        requested: size.bytes(),
+        maximum: u32::MAX.into(),
+    })
 }
 
-impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
-    /// Takes up a state: a region and registers that an earlier set left, without an audit.
-    pub fn resume(
-        spec: &FilterSpec,
-        memory_bits: u64,
-        seed: u64,
+/// Options of a new [`SeenSet`]; see [`SeenSet::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct SeenSetBuilder {
+    spec: FilterSpec,
+    memory_bits: Result<u64, ByteSizeError>,
+    seed: u64,
+    audit: Result<ByteSize, ByteSizeError>,
+}
+
+impl SeenSetBuilder {
+    /// Starts a new set with a filter that is already parsed; see [`SeenSet::builder`].
+    pub fn new(filter: impl Into<FilterSpec>) -> Self {
+        SeenSetBuilder {
+            spec: filter.into(),
+            memory_bits: Ok(DEFAULT_MEMORY.bits()),
+            seed: 0,
+            audit: Ok(ByteSize::default()),
+        }
+    }
+
+    /// Sets the memory of the filter, as a number of bytes or as a text such as `"64MiB"`.
+    /// The default is [`DEFAULT_MEMORY`]. [`build`](SeenSetBuilder::build) reports a text
+    /// that is no size.
+    pub fn memory(mut self, size: impl TryInto<ByteSize, Error: Into<ByteSizeError>>) -> Self {
+        self.memory_bits = size.try_into().map(ByteSize::bits).map_err(Into::into);
+        self
+    }
+
+    /// Sets the memory of the filter in bits. The papers use sizes that are no whole number
+    /// of bytes.
+    pub fn memory_bits(mut self, bits: u64) -> Self {
+        self.memory_bits = Ok(bits);
+        self
+    }
+
+    /// Sets the seed of the hash function and of the filter's random choices; the default
+    /// is 0. The same seed and the same keys give the same verdicts on every machine.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the memory of the audit, which is added to the filter's. An audited set
+    /// [measures its own error rates](SeenSet::audit) on a sample of the keys. The default
+    /// is 0: no audit.
+    pub fn audit(mut self, size: impl TryInto<ByteSize, Error: Into<ByteSizeError>>) -> Self {
+        self.audit = size.try_into().map_err(Into::into);
+        self
+    }
+
+    /// Creates an empty set.
+    pub fn build(self) -> Result<SeenSet, CreateError> {
+        let filter = self.filter_for_keys()?;
+        self.empty(filter)
+    }
+
+    /// Creates a set from a region and registers that an earlier set of the same options
+    /// has left.
+    pub fn resume<M: Deref<Target = [u8]> + DerefMut>(
+        self,
         region: M,
         registers: Registers,
-    ) -> Result<Self, CreateError> {
-        let filter = build_for_keys(spec, memory_bits, 0)?;
+    ) -> Result<SeenSet<M>, CreateError> {
+        let filter = self.filter_for_keys()?;
         if region.len() != filter.region_bytes() {
             return Err(CreateError::RegionLength {
-                filter: spec.to_string(),
+                filter: self.spec.to_string(),
                 expected: filter.region_bytes(),
                 found: region.len(),
             });
         }
         Ok(SeenSet {
-            spec: spec.clone(),
+            spec: self.spec,
             filter,
-            hasher: KeyHasher::new(seed),
+            hasher: KeyHasher::new(self.seed),
             region,
             registers,
         })
     }
 
-    /// Whether a key is new; from now on it is not.
-    pub fn observe(&mut self, key: &[u8]) -> Verdict {
-        self.observe_one(self.hasher.fingerprint(key).into())
+    /// Creates an empty set for the laboratory, which passes the keys' numbers to a filter
+    /// that [takes numbers](AnyFilter::requires_numeric_keys).
+    pub(crate) fn build_for_numbers(self) -> Result<SeenSet, CreateError> {
+        let filter = AuditedFilter::build(&self.spec, self.memory_bits.clone()?, 0)?;
+        self.empty(filter)
     }
 
-    /// Whether a key was met before; nothing is remembered.
-    pub fn contains(&self, key: &[u8]) -> Verdict {
-        self.contains_fingerprint(self.hasher.fingerprint(key))
+    fn filter_for_keys(&self) -> Result<AuditedFilter, CreateError> {
+        let audit_bytes = audit_bytes(self.audit.clone()?)?;
+        build_for_keys(&self.spec, self.memory_bits.clone()?, audit_bytes)
     }
 
-    /// Takes out a key that was reported New, where the filter can; see
-    /// [`AnyFilter::forget`]. Seen: it was there, and is no more.
-    pub fn forget(&mut self, key: &[u8]) -> Result<Verdict, CannotForget> {
-        let fingerprint = self.hasher.fingerprint(key);
+    fn empty(self, filter: AuditedFilter) -> Result<SeenSet, CreateError> {
+        let region = Memory::zeroed(filter.region_bytes())?;
+        Ok(SeenSet {
+            spec: self.spec,
+            filter,
+            hasher: KeyHasher::new(self.seed),
+            region,
+            registers: Registers::new(self.seed),
+        })
+    }
+}
+
+impl SeenSet<Memory> {
+    /// Starts a new set with this filter, given as a [`FilterSpec`] or as its text form.
+    pub fn builder(
+        filter: impl TryInto<FilterSpec, Error: Into<SpecError>>,
+    ) -> Result<SeenSetBuilder, SpecError> {
+        let spec = filter.try_into().map_err(Into::into)?;
+        Ok(SeenSetBuilder::new(spec))
+    }
+}
+
+impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
+    /// Reports whether a key is new, and remembers it.
+    pub fn observe(&mut self, key: impl AsRef<[u8]>) -> Verdict {
+        self.observe_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// Reports whether a key was observed before. Changes nothing.
+    pub fn contains(&self, key: impl AsRef<[u8]>) -> Verdict {
+        self.contains_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// Removes a key that was reported New, if the filter can; see [`AnyFilter::forget`].
+    /// Returns Seen if the key was there.
+    pub fn forget(&mut self, key: impl AsRef<[u8]>) -> Result<Verdict, CannotForget> {
+        let fingerprint = self.hasher.fingerprint(key.as_ref());
         self.filter
             .forget(&mut *self.region, &mut self.registers, fingerprint)
     }
 
-    /// [`observe`](SeenSet::observe) for a key already hashed.
+    /// Does what [`observe`](SeenSet::observe) does, for a key that is already hashed by the
+    /// set's [hasher](SeenSet::hasher).
+    pub fn observe_fingerprint(&mut self, fingerprint: Fingerprint) -> Verdict {
+        self.observe_one(fingerprint.into())
+    }
+
+    /// Does what [`contains`](SeenSet::contains) does, for a key that is already hashed by
+    /// the set's [hasher](SeenSet::hasher).
+    pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Verdict {
+        self.filter
+            .contains(self.region.bytes(), &self.registers, fingerprint)
+    }
+
+    /// Observes a hashed key with its time and importance.
     pub fn observe_one(&mut self, observation: Observation) -> Verdict {
         let mut verdict = [Verdict::New];
         self.observe_batch(&[observation], &mut verdict);
         verdict[0]
     }
 
-    /// [`contains`](SeenSet::contains) for a key already hashed.
-    pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Verdict {
-        self.filter
-            .contains(self.region.bytes(), &self.registers, fingerprint)
-    }
-
-    /// Observes many keys in order, several times faster than one by one.
+    /// Observes many keys in order. Several times faster than one by one, because the
+    /// memory accesses of a batch overlap.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -176,49 +264,110 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
         );
     }
 
-    /// What hashes its keys.
+    /// Returns the hash function of the keys.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 
-    /// The filter, in its text form and as data.
+    /// Returns the filter and its parameters.
     pub fn spec(&self) -> &FilterSpec {
         &self.spec
     }
 
-    /// The filter's geometry.
+    /// Returns the filter's geometry.
     pub fn filter(&self) -> &AnyFilter {
         self.filter.filter()
     }
 
-    /// What is known of its own error; nothing unless it is
-    /// [audited](SeenSet::audited).
+    /// Returns the error rates that the audit has measured so far; None if the set has no
+    /// [audit](SeenSetBuilder::audit).
     pub fn audit(&self) -> Option<AuditReport> {
         self.filter.report(&self.region, &self.registers)
     }
 
-    /// The large part of the state.
+    /// Returns the large part of the state: the filter's bytes, then the audit's.
     pub fn region(&self) -> &[u8] {
         &self.region
     }
 
-    /// The large part alone, once nothing more is to be observed.
+    /// Consumes the set and returns the large part of its state.
     pub fn into_region(self) -> M {
         self.region
     }
 
-    /// The small part of the state.
+    /// Returns the small part of the state.
     pub fn registers(&self) -> &Registers {
         &self.registers
     }
 
-    /// The chance that a key never met would be taken for Seen now.
-    pub fn drop_chance(&self) -> f64 {
-        self.filter().drop_chance(&self.registers)
+    /// Returns the probability that the next new key is reported Seen.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.filter().false_positive_rate(&self.registers)
     }
 
-    /// The share of cells in use.
+    /// Returns the share of cells in use, between 0 and 1.
     pub fn load(&self) -> f64 {
         self.filter().load(&self.registers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_bytes_or_a_text() {
+        let bytes = |builder: SeenSetBuilder| {
+            let set = builder.build().expect("small");
+            set.region().len()
+        };
+        let builder = || SeenSet::builder("bloom:k=4").expect("a filter");
+        assert_eq!(bytes(builder().memory(64 << 10)), 65_536);
+        assert_eq!(bytes(builder().memory(65_536_u64)), 65_536);
+        assert_eq!(bytes(builder().memory(65_536_usize)), 65_536);
+        assert_eq!(bytes(builder().memory("64KiB")), 65_536);
+        assert_eq!(bytes(builder().memory_bits(524_288)), 65_536);
+    }
+
+    #[test]
+    fn build_reports_a_text_that_is_no_size() {
+        let builder = || SeenSet::builder("bloom:k=4").expect("a filter");
+        for builder in [builder().memory("64XB"), builder().audit("64XB")] {
+            let error = builder.build().expect_err("no size").to_string();
+            assert_eq!(
+                error,
+                "expected a size like 64MiB, 2GB or 65536; found `64XB`"
+            );
+        }
+        let error = builder().memory("1KiB").audit("4GiB").build();
+        assert!(matches!(error, Err(CreateError::AuditTooLarge { .. })));
+    }
+
+    #[test]
+    fn a_filter_is_a_text_or_a_spec() {
+        let spec: FilterSpec = "stable".parse().expect("a filter");
+        let of_spec = SeenSet::builder(&spec).expect("a filter").memory("1KiB");
+        let of_text = SeenSet::builder("stable").expect("a filter").memory("1KiB");
+        let of_spec = of_spec.build().expect("small");
+        assert_eq!(of_text.build().expect("small").spec(), of_spec.spec());
+        assert!(SeenSet::builder("nonsense").is_err());
+    }
+
+    #[test]
+    fn a_resumed_set_continues_where_the_earlier_one_stopped() {
+        let builder = || {
+            let builder = SeenSet::builder("stable").expect("a filter");
+            builder.memory("1KiB").seed(7).audit("4KiB")
+        };
+        let mut set = builder().build().expect("small");
+        assert!(set.observe("a").is_new());
+        let registers = set.registers().clone();
+        let mut resumed = builder()
+            .resume(set.into_region(), registers)
+            .expect("the same size");
+        assert!(resumed.observe("a").is_seen());
+        assert_eq!(resumed.audit().map(|audit| audit.one_in), Some(1));
+        let short = builder().resume(vec![0; 7], Registers::new(7));
+        assert!(matches!(short, Err(CreateError::RegionLength { .. })));
     }
 }

@@ -1,15 +1,15 @@
-//! XXH3 of keys of usual lengths without products of 128 bits.
+//! XXH3 of keys of common lengths without 128-bit products, for WebAssembly.
 //!
-//! WebAssembly has none and calls a function for each, of which a URL's hash needs four.
-//! Here they are made of four products of 64 bits, in place. The values are those of the
-//! crate that hashes everywhere else: the test below compares them length by length.
+//! WebAssembly has no 128-bit product and calls a function for each; the hash of a URL needs four.
+//! Here each is computed inline by four 64-bit products. The hashes equal those of the xxhash-rust
+//! crate; a test compares them for every length.
 
 use xxhash_rust::const_xxh3::const_custom_default_secret;
 
 const LOW: u64 = u32::MAX as u64;
 const LENGTH_FACTOR: u64 = 0x9e37_79b1_85eb_ca87;
 const LAST_FACTOR: u64 = 0x1656_6791_9e37_79f9;
-/// The words that go with each sixteen bytes of a key, before the seed.
+/// The secret words for each sixteen bytes of a key, before the seed is added.
 const SECRET: [(u64, u64); 8] = secret();
 
 const fn secret() -> [(u64, u64); 8] {
@@ -25,14 +25,14 @@ const fn secret() -> [(u64, u64); 8] {
     words
 }
 
-/// The hash of a key of 17 to 128 bytes; nothing of others.
+/// Returns the hash of a key of 17 to 128 bytes; None for other lengths.
 #[inline]
 pub(crate) fn hash(key: &[u8], seed: u64) -> Option<u64> {
     if !(17..=128).contains(&key.len()) {
         return None;
     }
     let mut sum = (key.len() as u64).wrapping_mul(LENGTH_FACTOR);
-    // Sixteen bytes from either end, as often as there are 32 more.
+    // Sixteen bytes from each end, once per 32 bytes.
     for (pair, secret) in SECRET
         .chunks_exact(2)
         .enumerate()
@@ -60,7 +60,7 @@ fn mix(bytes: &[u8; 16], secret: (u64, u64), seed: u64) -> u64 {
     )
 }
 
-/// Both halves of a product of 128 bits, combined by exclusive or.
+/// Returns the XOR of both halves of a 128-bit product.
 #[inline(always)]
 fn multiply_and_fold(a: u64, b: u64) -> u64 {
     let (a_low, a_high, b_low, b_high) = (a & LOW, a >> 32, b & LOW, b >> 32);
@@ -80,7 +80,7 @@ mod tests {
     use crate::rng::Generator;
 
     #[test]
-    fn hashes_are_those_of_the_crate() {
+    fn hashes_agree_with_the_crate() {
         let noise = Generator::from_state(7);
         for seed in [0, 1, 42, 1 << 32, u64::MAX, noise.draw(0)] {
             for length in 0..200usize {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_in_parts_is_the_product() {
+    fn the_folded_product_is_correct() {
         let noise = Generator::from_state(9);
         let edges = [0, 1, LOW, LOW + 1, u64::MAX - LOW, u64::MAX - 1, u64::MAX];
         let pairs = edges.iter().flat_map(|&a| edges.map(|b| (a, b)));

@@ -1,18 +1,17 @@
-//! What a store says of itself, for people: the same words on a terminal and on a page.
+//! The report of `dedupstore inspect`, the same on a terminal and on the page.
 
-use super::inspect::Inspection;
-use crate::audit::{AuditReport, Estimate};
-use crate::figures::{duration, grouped, percent, show_bits};
+use dedupstore::audit::{AuditReport, Estimate};
+use dedupstore::store::Inspection;
 
-impl Inspection {
-    /// For people: what `dedupstore inspect` prints of the store of a name. `paint` colours the
-    /// filled part of the load's picture where there are colours.
-    pub fn report(&self, name: &str, paint: impl Fn(&str) -> String) -> String {
-        page(name, self, paint)
-    }
-}
+use crate::numbers::{duration, grouped, percent, plural, show_bits};
 
-fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> String {
+/// Formats an inspection as text. `name` is the store's path or name; `paint` adds terminal
+/// colours to the filled part of the load bar, or returns it unchanged.
+pub fn inspection_report(
+    inspection: &Inspection,
+    name: &str,
+    paint: impl Fn(&str) -> String,
+) -> String {
     let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
     let mut page = format!("{name}\n");
     let mut group = |title: &str, rows: &[(&str, String)]| {
@@ -46,9 +45,9 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
             ("observations", grouped(inspection.observations)),
             ("new", grouped(inspection.new)),
             ("seen", grouped(inspection.seen)),
-            ("load", picture(inspection.load, paint)),
+            ("load", bar(inspection.load, paint)),
             (
-                "drop chance",
+                "estimated FPR",
                 percent(Some(inspection.estimated_fpr)) + " for the next new key",
             ),
             ("forecast", forecast(inspection)),
@@ -56,8 +55,8 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
     );
     if let Some(audit) = &inspection.audit {
         group(
-            "Audited since the beginning, 95 % interval",
-            &audited(audit),
+            "Measured by the audit, with 95 % confidence intervals",
+            &audit_rows(audit),
         );
     }
     if let Some(by) = inspection.predicted_by {
@@ -68,8 +67,8 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
         let distinct = inspection.predicted_distinct.unwrap_or(0);
         let sampled = inspection.audit.as_ref();
         let title = match sampled.is_some_and(|audit| !audit.gaps.is_empty()) {
-            true => "Theory, from these counts and how far back the audit's repeats lie",
-            false => "Theory, from these counts, if repeats are uniform picks",
+            true => "Predicted from these counts and the distances of the audited repeats",
+            false => "Predicted from these counts, if every key is equally likely to repeat",
         };
         group(
             title,
@@ -97,7 +96,7 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
                 inspection.generation,
                 duration(inspection.checkpoint_age_seconds),
                 match inspection.checkpoint_unfinished {
-                    true => "; the next is under way or was cut off",
+                    true => "; the next one is in progress or was interrupted",
                     false => "",
                 }
             ),
@@ -106,13 +105,13 @@ fn page(name: &str, inspection: &Inspection, paint: impl Fn(&str) -> String) -> 
             "durable",
             match inspection.durable_sequence {
                 Some(sequence) => grouped(sequence),
-                None => "not known: the mark is not readable; run `dedupstore verify`".to_owned(),
+                None => format!("unknown: the mark cannot be read; run `dedupstore verify {name}`"),
             },
         ),
-        ("in the log", grouped(inspection.log_sequence)),
-        ("log", log(inspection)),
+        ("recorded", grouped(inspection.log_sequence)),
+        ("log space", log_space(inspection, name)),
     ];
-    group("Observations recorded up to", &sequence);
+    group("Observations", &sequence);
     group(
         "Store",
         &[
@@ -131,72 +130,74 @@ fn age(inspection: &Inspection) -> u64 {
     until_checkpoint + inspection.checkpoint_age_seconds
 }
 
-fn log(inspection: &Inspection) -> String {
+fn log_space(inspection: &Inspection, name: &str) -> String {
     let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
     let mut text = format!(
-        "{} of {} in use",
+        "{} of {} used",
         bytes(inspection.log_used_bytes),
         bytes(inspection.log_bytes)
     );
     if let Some(torn) = &inspection.torn_tail {
         text += &format!(
-            "; {} is torn at byte {}: nothing durable is lost",
-            torn.file, torn.offset
+            "; torn write at byte {} of {}: no durable observation is lost",
+            torn.offset, torn.file
         );
     }
     if let Some(damage) = &inspection.damage {
-        text += &format!("; {damage}; run `dedupstore verify`");
+        text += &format!("; {damage}; run `dedupstore verify {name}`");
     }
     text
 }
 
-/// A share as a small picture.
-fn picture(share: f64, paint: impl Fn(&str) -> String) -> String {
+/// Draws a share as a bar.
+fn bar(share: f64, paint: impl Fn(&str) -> String) -> String {
     let filled = (20.0 * share.clamp(0.0, 1.0)).round() as usize;
     let (full, empty) = ("█".repeat(filled), "░".repeat(20 - filled));
     let full = paint(&full);
     format!("{full}{empty} {}", percent(Some(share)))
 }
 
-/// When it will be too full, and what to do then.
+/// Says when the store will be too full, and what to do then.
 fn forecast(inspection: &Inspection) -> String {
     let Some(forecast) = inspection.forecast else {
         return match inspection.observations {
-            0 => "nothing to go by yet".to_owned(),
-            _ => "its load settles by itself".to_owned(),
+            0 => "no observations yet".to_owned(),
+            _ => "the load reaches a steady state".to_owned(),
         };
     };
     let comfortable = percent(Some(forecast.comfortable_load));
     match (forecast.observations_left, forecast.seconds_left) {
         (0, _) => format!(
-            "past its comfortable load of {comfortable}; `dedupstore create` a larger store for \
-             what is to come"
+            "above the recommended load of {comfortable}; create a larger store for the next \
+             keys: dedupstore create OTHER.dds"
         ),
-        (left, None) => format!("{comfortable} load after {} more", grouped(left)),
+        (left, None) => format!(
+            "{comfortable} load after {}",
+            plural(left, "more observation")
+        ),
         (left, Some(seconds)) => format!(
-            "{comfortable} load after {} more, in {} at this rate",
-            grouped(left),
+            "{comfortable} load after {}, in {} at this rate",
+            plural(left, "more observation"),
             duration(seconds)
         ),
     }
 }
 
-/// What the store found out about itself by knowing the truth for some keys.
-fn audited(audit: &AuditReport) -> Vec<(&'static str, String)> {
+/// Returns the rows of the audit: error rates measured on a sample of the keys.
+fn audit_rows(audit: &AuditReport) -> Vec<(&'static str, String)> {
     let estimate = |estimate: Option<Estimate>, what: &str| match estimate {
-        None => format!("not known: no {what} sampled yet"),
+        None => format!("unknown: no {what} in the sample yet"),
         Some(Estimate {
             value,
             low,
             high,
             sample,
         }) => format!(
-            "{} ({} to {}), {} {what}{}",
+            "{} ({} to {}), from {}",
             percent(Some(value)),
             percent(Some(low)),
             percent(Some(high)),
-            grouped(sample),
-            if sample == 1 { "" } else { "s" },
+            plural(sample, what),
         ),
     };
     let round = |count: f64| grouped(count.round() as u64);
@@ -220,7 +221,7 @@ fn audited(audit: &AuditReport) -> Vec<(&'static str, String)> {
             "sample",
             match audit.one_in {
                 1 => "every key".to_owned(),
-                one_in => format!("one key in {}", grouped(one_in)),
+                one_in => format!("one in {} keys", grouped(one_in)),
             },
         ),
     ]
@@ -231,8 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_as_a_picture() {
-        assert_eq!(picture(0.5, str::to_owned), "██████████░░░░░░░░░░ 50.0 %");
-        assert_eq!(picture(7.0, str::to_owned).matches('█').count(), 20);
+    fn the_load_bar_has_twenty_cells() {
+        assert_eq!(bar(0.5, str::to_owned), "██████████░░░░░░░░░░ 50.0 %");
+        assert_eq!(bar(7.0, str::to_owned).matches('█').count(), 20);
     }
 }

@@ -1,6 +1,6 @@
-//! Numbers as people read them: the same words on every surface.
+//! Formats numbers for people, in the same way on the terminal and on the page.
 
-/// 1234567 as `1,234,567`.
+/// Formats a number with commas between thousands: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -13,7 +13,16 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A share as a percentage with three digits that mean something.
+/// Formats a count with its noun: `1 line`, `2,000 lines`.
+pub fn plural(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{} {noun}s", grouped(count)),
+    }
+}
+
+/// Formats a share between 0 and 1 as a percentage with three significant digits; None as a
+/// dash.
 pub fn percent(share: Option<f64>) -> String {
     match share.map(|share| 100.0 * share) {
         None => "–".to_owned(),
@@ -26,7 +35,7 @@ pub fn percent(share: Option<f64>) -> String {
     }
 }
 
-/// The size in the largest unit that leaves at least 1, to three digits or so.
+/// Formats a size given in bits, in the largest unit that leaves at least 1: `1.24 MiB`.
 pub fn show_bits(bits: u64) -> String {
     if !bits.is_multiple_of(8) {
         return format!("{bits} bits");
@@ -43,7 +52,7 @@ pub fn show_bits(bits: u64) -> String {
     format!("{value:.digits$} {}", units[power as usize])
 }
 
-/// A time in the largest unit that leaves at least 2.
+/// Formats a time in the largest unit that leaves at least 2: `119 s`, `2 min`.
 pub fn duration(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds} s"),
@@ -58,10 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_for_people() {
+    fn numbers_are_grouped_and_shares_are_percentages() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(plural(1, "line"), "1 line");
+        assert_eq!(plural(2000, "line"), "2,000 lines");
         assert_eq!(percent(None), "–");
         assert_eq!(percent(Some(0.0)), "0 %");
         assert_eq!(percent(Some(0.16361)), "16.4 %");
@@ -71,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_as_people_read_them() {
+    fn sizes_have_the_largest_fitting_unit() {
         for (bits, text) in [
             (64, "8 B"),
             (67, "67 bits"),
@@ -85,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn times_for_people() {
+    fn times_have_the_largest_fitting_unit() {
         for (seconds, text) in [
             (0, "0 s"),
             (119, "119 s"),

@@ -1,174 +1,179 @@
-//! The answer, and how candidates are ranked.
+//! Ranks the candidates and gives the advice.
 
 use super::candidate::candidates;
 use super::question::Question;
-use super::trial::Heat;
+use super::trial::Trial;
 use super::{assumed, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::theory::information;
 
-/// Costs this near are equal, and what touches fewer lines of memory is preferred: as they
-/// were measured, or predicted for a number of keys; and where that number was assumed, too,
-/// which is further off than this.
-const AS_GOOD: f64 = 1.02;
-const AS_GOOD_UNKNOWN: f64 = 1.5;
-/// What a filter that misses next to no repeats may cost more than one that does, where how
-/// far back they lie is assumed: the first one's rates hold whatever that is.
-const FIRM: f64 = 1.5;
-const NEXT_TO_NONE: f64 = 1e-3;
-/// A rate or a cost of which few will ever see an error.
+/// Candidates whose costs differ by at most this factor count as equal; the one that touches
+/// the fewest cache lines is preferred.
+const EQUAL_COST: f64 = 1.02;
+/// The same if even the number of keys is assumed, which is less precise.
+const EQUAL_COST_UNKNOWN: f64 = 1.5;
+/// The factor by which a filter that misses almost no repeats may cost more than the best if
+/// the gaps between repeats are assumed: its rates do not depend on the gaps.
+const GAP_INDEPENDENT: f64 = 1.5;
+/// A false negative rate of almost none.
+const ALMOST_NONE: f64 = 1e-3;
+/// A difference of rates or costs that is too small to matter.
 const NEGLIGIBLE: f64 = 1e-8;
 
-/// What is expected of a candidate.
+/// The expected error rates and cost of a candidate.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// The filter.
     pub filter: FilterSpec,
-    /// New keys dropped, as a share of them.
+    /// False positive rate: the share of new keys that are dropped.
     pub fpr: f64,
-    /// Repeats missed, as a share of them.
+    /// False negative rate: the share of repeats that are missed.
     pub fnr: f64,
-    /// The least and the greatest FPR on the streams assumed.
+    /// The lowest and the highest FPR on the assumed streams.
     pub fpr_range: (f64, f64),
-    /// The same of the FNR.
+    /// The lowest and the highest FNR on the assumed streams.
     pub fnr_range: (f64, f64),
-    /// What its errors cost an observation.
+    /// The mean cost of its errors per observation.
     pub cost: f64,
-    /// What it is ranked by: the cost, or its geometric mean over the streams assumed.
+    /// The value used for ranking: the cost, or its geometric mean over the assumed streams.
     pub(super) score: f64,
-    /// Costs by assumed stream, or by group of keys.
+    /// Cost by assumed stream, or by group of keys.
     pub(super) parts: Vec<f64>,
 }
 
 impl Estimate {
-    /// No worse on either rate.
+    /// Returns whether neither rate is higher.
     pub(super) fn is_no_worse_than(&self, other: &Estimate) -> bool {
         self.fpr <= other.fpr && self.fnr <= other.fnr
     }
 
-    /// Better on one rate, by as much as can matter, and no worse on the other.
-    fn is_better_on_both_than(&self, other: &Estimate) -> bool {
+    /// Returns whether one rate is lower by more than a negligible amount, and neither is
+    /// higher.
+    fn dominates(&self, other: &Estimate) -> bool {
         let matters = |mine: f64, others: f64| mine + NEGLIGIBLE < others;
         self.is_no_worse_than(other)
             && (matters(self.fpr, other.fpr) || matters(self.fnr, other.fnr))
     }
 
-    /// Cheaper on one of the streams assumed and no dearer on the others.
-    fn is_better_on_every_stream_than(&self, other: &Estimate) -> bool {
+    /// Returns whether it costs less on one of the assumed streams and no more on the others.
+    fn dominates_on_every_stream(&self, other: &Estimate) -> bool {
         let mut pairs = self.parts.iter().zip(&other.parts);
         pairs.all(|(mine, others)| mine <= others) && self.parts != other.parts
     }
 }
 
-/// What is known of candidates.
-pub(super) struct Found {
-    /// Estimates of all that may be chosen: of the papers' filters, those that no Bloom
-    /// filter is better than on both rates.
-    pub all: Vec<Estimate>,
-    /// The best of the papers' filters, chosen or not.
-    pub papers: Option<Estimate>,
+/// Estimates of all candidates.
+pub(super) struct Estimates {
+    /// Candidates that may be chosen. It holds a filter of the papers only if no Bloom filter
+    /// is at least as good on both rates.
+    pub eligible: Vec<Estimate>,
+    /// The best filter of the papers, eligible or not.
+    pub best_of_papers: Option<Estimate>,
 }
 
-/// How far a choice is to be trusted.
+/// How reliable a choice is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sureness {
-    /// Nothing was measured.
+pub enum Confidence {
+    /// Nothing was measured; the choice rests on theory for assumed streams.
     Assumed {
-        /// On how many of the streams it is within a tenth of the best.
-        best_on: usize,
-        /// How many streams were assumed.
+        /// The number of assumed streams on which the choice costs at most 10 % more than the
+        /// best.
+        near_best_on: usize,
+        /// The number of assumed streams.
         streams: usize,
-        /// How many times the best one's cost its own is at worst.
-        worst_times_the_best: f64,
+        /// The greatest ratio of its cost to that of the best, over the assumed streams.
+        worst_ratio: f64,
     },
-    /// It was run over a sample.
+    /// The candidates ran over a sample.
     Measured {
-        /// The sample's length.
+        /// The number of observations in the sample.
         observations: u64,
-        /// By how much an observation of the next candidate costs more.
+        /// How much more the best other filter costs per observation.
         ahead: f64,
-        /// The standard error of that.
+        /// The standard error of `ahead`.
         standard_error: f64,
     },
 }
 
-/// A filter for a question.
+/// The answer to a question.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// The choice.
+    /// The advised filter.
     pub choice: Estimate,
-    /// The best of each other filter, best first.
+    /// The best configuration of each other filter, best first.
     pub runners_up: Vec<Estimate>,
-    /// Whether the bounds asked for are kept, as far as can be told.
+    /// Whether the choice is expected to meet the bounds.
     pub keeps_bounds: bool,
-    /// In one sentence.
+    /// Why this filter was chosen: a sentence without capital letter and full stop.
     pub reason: String,
-    /// What there is to say of the papers' filters, in one sentence.
+    /// How the best filter of the papers compares: a sentence like `reason`. None if it was not
+    /// considered or is the choice.
     pub papers: Option<String>,
-    /// How far it is to be trusted.
-    pub sureness: Sureness,
-    /// The least FPR that any filter could have that misses no repeat, once all keys are in.
+    /// How reliable the choice is.
+    pub confidence: Confidence,
+    /// The lower bound on the FPR, after all keys, of any filter that misses no repeat. None if
+    /// the number of keys is unknown.
     pub least_fpr: Option<f64>,
 }
 
 pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
-    let trial = Heat::of(question);
-    let found = match &trial {
-        Some(heat) => measured::race(question, heat),
-        None => assumed::found(question),
+    let trial = Trial::of(question);
+    let estimates = match &trial {
+        Some(trial) => measured::estimates(question, trial),
+        None => assumed::estimates(question),
     };
-    let mut all = found.all;
+    let mut all = estimates.eligible;
     sort(question, &mut all);
     let Some(choice) = all.first().cloned() else {
         return Err(too_small(question));
     };
-    let as_good = match (&trial, question.expected_distinct()) {
-        (None, None) => AS_GOOD_UNKNOWN,
-        _ => AS_GOOD,
+    let equal_cost = match (&trial, question.expected_distinct()) {
+        (None, None) => EQUAL_COST_UNKNOWN,
+        _ => EQUAL_COST,
     };
     let choice = match (&trial, question.expected_distinct()) {
-        (None, Some(_)) => firm(question, &all).unwrap_or(choice),
+        (None, Some(_)) => gap_independent(question, &all).unwrap_or(choice),
         _ => choice,
     };
-    let is_beaten = |it: &Estimate| {
+    let is_dominated = |it: &Estimate| {
         all.iter().any(|other| match trial {
-            Some(_) => other.is_better_on_both_than(it),
-            None => other.is_better_on_every_stream_than(it),
+            Some(_) => other.dominates(it),
+            None => other.dominates_on_every_stream(it),
         })
     };
-    let eligible: Vec<Estimate> = all.iter().filter(|it| !is_beaten(it)).cloned().collect();
-    // What costs next to nothing less may be slower; what another beats is not taken for that.
-    let choice = cheaper_to_run(question, &choice, &eligible, as_good).unwrap_or(choice);
+    let eligible: Vec<Estimate> = all.iter().filter(|it| !is_dominated(it)).cloned().collect();
+    // A slightly cheaper filter may be slower. A dominated filter is not taken for its speed.
+    let choice = fastest(question, &choice, &eligible, equal_cost).unwrap_or(choice);
     let mut runners_up: Vec<Estimate> = Vec::new();
     for estimate in &all {
         let name = |it: &Estimate| it.filter.descriptor().name;
-        let known = runners_up.iter().any(|it| name(it) == name(estimate));
-        if name(estimate) != name(&choice) && !known {
+        let listed = runners_up.iter().any(|it| name(it) == name(estimate));
+        if name(estimate) != name(&choice) && !listed {
             runners_up.push(estimate.clone());
         }
     }
-    let sureness = match (&trial, question.sample) {
+    let confidence = match (&trial, question.sample) {
         (Some(_), Some(sample)) => {
             let count = sample.observations().len() as u64;
-            measured::sureness(&choice, runners_up.first(), count)
+            measured::confidence(&choice, runners_up.first(), count)
         }
-        _ => assumed::sureness(&choice, &all),
+        _ => assumed::confidence(&choice, &all),
     };
     let keeps_bounds = question.excess(choice.fpr, choice.fnr) <= 1.0;
     Ok(Advice {
         reason: reason::of(question, &choice, keeps_bounds),
-        papers: found
-            .papers
+        papers: estimates
+            .best_of_papers
             .and_then(|paper| reason::of_papers(&choice, &paper, &all)),
         keeps_bounds,
-        sureness,
-        least_fpr: question.bits_a_key().map(information::least_fpr),
+        confidence,
+        least_fpr: question.bits_per_key().map(information::min_fpr),
         choice,
         runners_up,
     })
 }
 
-/// Those that keep the bounds first, then by how little they exceed them; then by cost.
+/// Sorts by how far the bounds are exceeded, then by score.
 fn sort(question: &Question<'_>, estimates: &mut [Estimate]) {
     let key = |it: &Estimate| (question.excess(it.fpr, it.fnr), it.score);
     estimates.sort_by(|a, b| {
@@ -179,40 +184,41 @@ fn sort(question: &Question<'_>, estimates: &mut [Estimate]) {
     });
 }
 
-/// The best of those whose rates do not hang on how far back repeats lie, if it is not much
-/// worse than the best of all.
-fn firm(question: &Question<'_>, sorted: &[Estimate]) -> Option<Estimate> {
+/// Returns the best of the filters whose rates do not depend on the gaps between repeats. None
+/// if it is much worse than the best of all.
+fn gap_independent(question: &Question<'_>, sorted: &[Estimate]) -> Option<Estimate> {
     let best = sorted.first()?;
     let excess = |it: &Estimate| question.excess(it.fpr, it.fnr);
-    let mut firm = sorted.iter().filter(|it| it.fnr_range.1 <= NEXT_TO_NONE);
-    firm.find(|it| it.score <= FIRM * best.score && excess(it) <= excess(best))
+    let mut independent = sorted.iter().filter(|it| it.fnr_range.1 <= ALMOST_NONE);
+    independent
+        .find(|it| it.score <= GAP_INDEPENDENT * best.score && excess(it) <= excess(best))
         .cloned()
 }
 
-/// Of those that are as good as the best, the one that touches the fewest lines of memory.
-fn cheaper_to_run(
+/// Returns the filter that touches the fewest cache lines among those as good as the best.
+fn fastest(
     question: &Question<'_>,
     best: &Estimate,
     sorted: &[Estimate],
-    as_good: f64,
+    equal_cost: f64,
 ) -> Option<Estimate> {
     let excess = |it: &Estimate| question.excess(it.fpr, it.fnr);
-    let lines = |it: &Estimate| {
+    let cache_lines = |it: &Estimate| {
         let built = AnyFilter::build(&it.filter, question.memory_bits);
-        built.map_or(u32::MAX, |filter| filter.lines_touched())
+        built.map_or(u32::MAX, |filter| filter.cache_lines_touched())
     };
-    let no_less_firm = |it: &Estimate| it.fnr_range.1 <= best.fnr_range.1.max(NEXT_TO_NONE);
+    let as_independent = |it: &Estimate| it.fnr_range.1 <= best.fnr_range.1.max(ALMOST_NONE);
     let as_good = sorted.iter().filter(|it| {
-        it.score <= as_good * best.score + NEGLIGIBLE
+        it.score <= equal_cost * best.score + NEGLIGIBLE
             && excess(it) <= excess(best)
-            && no_less_firm(it)
+            && as_independent(it)
     });
-    as_good.min_by_key(|it| lines(it)).cloned()
+    as_good.min_by_key(|it| cache_lines(it)).cloned()
 }
 
-/// Nothing could be built: what the first candidate says of that.
+/// Returns the error of the first candidate that could not be built.
 fn too_small(question: &Question<'_>) -> BuildError {
-    let refused = candidates(question.bits_a_key(), question.preference)
+    let refused = candidates(question.bits_per_key(), question.preference)
         .iter()
         .find_map(|filter| AnyFilter::build(filter, question.memory_bits).err());
     refused.unwrap_or(BuildError::TooSmall {

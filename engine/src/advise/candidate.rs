@@ -1,33 +1,31 @@
-//! The configurations that are tried, by how much memory there is for a key.
+//! Lists the configurations to try, by the bits of memory per key.
 //!
-//! A Bloom filter's best k is the bits for a key times ln 2 when all keys are in it, and
-//! more on the average over a stream, as it is emptier before. So k goes from two thirds of
-//! that to twice. The filters that forget have the width of what they
-//! keep for a parameter: more bits drop fewer new keys and keep fewer old ones.
+//! The best k of a full Bloom filter is ln 2 times the bits per key. Averaged over a stream the
+//! best k is larger, because the filter is emptier before. So k goes from about two thirds of that
+//! value to twice. Filters that forget have the width of a fingerprint as a parameter: more bits
+//! give fewer false positives and room for fewer keys.
 
 use super::question::Preference;
-use crate::filter::{Errs, FilterSpec, Kind, Value};
+use crate::filter::{FilterSpec, Kind, Origin, PossibleErrors, Value};
 
-/// Filters that come from the three papers on duplicates in streams. They are tried like
-/// the others, and left out where a Bloom filter is better on both rates.
-pub const PAPERS: [&str; 7] = ["stable", "rlbsbf", "bsbf", "bsbfsd", "rsbf", "sqf", "dsqf"];
-
-/// Whether a filter is one of [`PAPERS`].
+/// Returns whether a filter comes from one of the three papers on duplicates in streams. These
+/// filters are tried like the others, and left out if a Bloom filter is at least as good on both
+/// rates.
 pub fn is_from_papers(filter: &FilterSpec) -> bool {
-    PAPERS.contains(&filter.descriptor().name)
+    filter.descriptor().origin == Origin::StreamPaper
 }
 
-/// Whether a filter is a Bloom filter, in lines or not.
+/// Returns whether a filter is a plain or blocked Bloom filter.
 pub(super) fn is_bloom(filter: &FilterSpec) -> bool {
     matches!(filter.descriptor().name, "bloom" | "blocked")
 }
 
-/// Configurations worth asking formulas about, where so many bits are there for a key;
-/// several memories' worth where that is not known.
-pub fn candidates(bits_a_key: Option<f64>, preference: Preference) -> Vec<FilterSpec> {
+/// Returns the configurations to evaluate by theory. If the bits per key are unknown, they cover
+/// several values.
+pub fn candidates(bits_per_key: Option<f64>, preference: Preference) -> Vec<FilterSpec> {
     let mut texts: Vec<String> = Vec::new();
-    let widths = widths(bits_a_key).into_iter();
-    let blooms = bloom_widths(bits_a_key).into_iter();
+    let widths = widths(bits_per_key).into_iter();
+    let blooms = bloom_widths(bits_per_key).into_iter();
     let blooms = blooms.map(|k| format!("bloom:k={k}"));
     match preference {
         Preference::NoDrops => {
@@ -43,25 +41,25 @@ pub fn candidates(bits_a_key: Option<f64>, preference: Preference) -> Vec<Filter
         Preference::Balanced => {
             for k in widths {
                 texts.extend([50, 70, 85].map(|cap| format!("blocked:k={k},cap={cap}")));
-                // Past the keys it was made for, what never forgets drops nearly all that
-                // is new: not for those who cannot say how many there will be.
-                if bits_a_key.is_some() {
+                // Beyond its capacity, a filter that never forgets drops almost every new key.
+                // So it is not advised if the number of keys is unknown.
+                if bits_per_key.is_some() {
                     texts.push(format!("blocked:k={k},cap=100"));
                 }
             }
-            if bits_a_key.is_some() {
+            if bits_per_key.is_some() {
                 texts.extend(blooms);
             }
-            texts.extend(forgetful());
+            texts.extend(forgetting());
         }
     }
     parsed(&texts)
 }
 
-/// Configurations worth running over a few keys: more than formulas are asked about, as
-/// skew and drift favour what formulas are loose in.
-pub(super) fn for_trial(bits_a_key: Option<f64>, preference: Preference) -> Vec<FilterSpec> {
-    let mut filters = candidates(bits_a_key, preference);
+/// Returns the configurations to run over a sample: more than for theory, because theory is less
+/// exact for skew and drift.
+pub(super) fn for_trial(bits_per_key: Option<f64>, preference: Preference) -> Vec<FilterSpec> {
+    let mut filters = candidates(bits_per_key, preference);
     if preference == Preference::Balanced {
         let mut texts: Vec<String> = Vec::new();
         for bits in [3, 5, 14, 20, 24, 32] {
@@ -79,7 +77,7 @@ pub(super) fn for_trial(bits_a_key: Option<f64>, preference: Preference) -> Vec<
     filters
 }
 
-/// The same filter with one parameter changed: a number by an eighth, a word by another.
+/// Returns the filter with one parameter changed: a number by an eighth, a word to another word.
 pub(super) fn neighbours(filter: &FilterSpec, preference: Preference) -> Vec<FilterSpec> {
     let mut texts: Vec<(&'static str, String)> = Vec::new();
     for (parameter, value) in filter.values() {
@@ -100,24 +98,25 @@ pub(super) fn neighbours(filter: &FilterSpec, preference: Preference) -> Vec<Fil
     let changed = texts.iter().map(|(name, text)| filter.with(name, text));
     changed
         .flatten()
-        .filter(|it| keeps(preference, it))
+        .filter(|it| satisfies(preference, it))
         .collect()
 }
 
-/// Whether a filter cannot make the error that must not be.
-fn keeps(preference: Preference, filter: &FilterSpec) -> bool {
+/// Returns whether a filter cannot make the errors that the preference excludes.
+fn satisfies(preference: Preference, filter: &FilterSpec) -> bool {
     match preference {
         Preference::Balanced => true,
-        Preference::NoDrops => filter.descriptor().errs == Errs::MissesRepeats,
+        Preference::NoDrops => filter.descriptor().errors == PossibleErrors::FalseNegatives,
         Preference::NoRepeats => {
-            filter.descriptor().errs == Errs::DropsNew || filter.to_string().ends_with("cap=100")
+            filter.descriptor().errors == PossibleErrors::FalsePositives
+                || filter.to_string().ends_with("cap=100")
         }
     }
 }
 
-/// Numbers of bits for a key: around the best of a full Bloom filter.
-fn widths(bits_a_key: Option<f64>) -> Vec<u64> {
-    let Some(bits) = bits_a_key else {
+/// Returns values of k around the best of a full Bloom filter.
+fn widths(bits_per_key: Option<f64>) -> Vec<u64> {
+    let Some(bits) = bits_per_key else {
         return vec![2, 3, 4, 6];
     };
     let best = (bits * core::f64::consts::LN_2).clamp(1.0, 20.0);
@@ -128,23 +127,24 @@ fn widths(bits_a_key: Option<f64>) -> Vec<u64> {
     widths
 }
 
-/// The same for a plain Bloom filter, whose formula is exact and soon worked out: all that
-/// can be the best, from that of a full filter to that of one which fills.
-fn bloom_widths(bits_a_key: Option<f64>) -> Vec<u64> {
-    let Some(bits) = bits_a_key else {
+/// Returns every k that can be the best of a plain Bloom filter, whose formula is exact and
+/// fast.
+fn bloom_widths(bits_per_key: Option<f64>) -> Vec<u64> {
+    let Some(bits) = bits_per_key else {
         return widths(None);
     };
     let best = (bits * core::f64::consts::LN_2).clamp(1.0, 20.0);
     ((0.7 * best).max(1.0) as u64..=(1.4 * best) as u64 + 1).collect()
 }
 
-fn forgetful() -> Vec<String> {
+/// Returns configurations of filters that forget old keys.
+fn forgetting() -> Vec<String> {
     let mut texts = vec!["buffer:policy=lru".to_owned()];
     texts.extend(
         [1, 3, 7, 15, 31, 63, 255, 1023, 4095].map(|values| format!("slot:values={values}")),
     );
     for bits in [4, 6, 8, 10, 12, 16] {
-        // At the front, and in the middle of as many as a word has.
+        // Inserting at the front of a word, and in its middle.
         texts.push(format!("word:bits={bits},insert=0"));
         texts.push(format!("word:bits={bits},insert={}", 32 / bits));
     }
@@ -158,8 +158,9 @@ fn forgetful() -> Vec<String> {
     texts
 }
 
-/// A few of [`papers_candidates`], for formulas: those of filters that clear bits take long.
-pub(super) fn papers_examples() -> Vec<FilterSpec> {
+/// Returns a few of [`paper_candidates`] for evaluation by theory, which is slow for filters
+/// that clear bits.
+pub(super) fn paper_examples() -> Vec<FilterSpec> {
     let texts = [
         "rlbsbf:k=2",
         "stable:k=2,p=4,max=1",
@@ -168,8 +169,8 @@ pub(super) fn papers_examples() -> Vec<FilterSpec> {
     parsed(&texts.map(str::to_owned))
 }
 
-/// Configurations of the [`PAPERS`]' filters.
-pub fn papers_candidates() -> Vec<FilterSpec> {
+/// Returns configurations of the filters [of the papers](is_from_papers).
+pub fn paper_candidates() -> Vec<FilterSpec> {
     let mut texts = Vec::new();
     for k in [1, 2, 3, 5] {
         for name in ["rlbsbf", "bsbf", "bsbfsd", "rsbf"] {
@@ -186,7 +187,7 @@ pub fn papers_candidates() -> Vec<FilterSpec> {
     parsed(&texts)
 }
 
-/// Those that the registry takes, which a test holds to be all.
+/// Parses the texts. A test checks that none is skipped.
 fn parsed(texts: &[String]) -> Vec<FilterSpec> {
     texts.iter().filter_map(|text| text.parse().ok()).collect()
 }
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_candidate_is_a_filter() {
+    fn every_candidate_is_a_valid_filter() {
         for bits in [None, Some(0.5), Some(2.0), Some(8.0), Some(64.0)] {
             let (widths, blooms) = (widths(bits).len(), bloom_widths(bits).len());
             let count = |preference| candidates(bits, preference).len();
@@ -204,13 +205,13 @@ mod tests {
                 Some(_) => 4 * widths + blooms,
                 None => 3 * widths,
             };
-            assert_eq!(count(Preference::Balanced), bits_set + forgetful().len());
+            assert_eq!(count(Preference::Balanced), bits_set + forgetting().len());
             assert_eq!(count(Preference::NoRepeats), widths + blooms);
             assert_eq!(count(Preference::NoDrops), 2);
         }
-        assert_eq!(papers_candidates().len(), 4 * 8 + 4 * 2);
-        assert_eq!(papers_examples().len(), 3);
-        assert!(papers_candidates().iter().all(is_from_papers));
+        assert_eq!(paper_candidates().len(), 4 * 8 + 4 * 2);
+        assert_eq!(paper_examples().len(), 3);
+        assert!(paper_candidates().iter().all(is_from_papers));
     }
 
     #[test]
@@ -232,14 +233,13 @@ mod tests {
         assert_eq!(of("slot:values=1"), ["slot:values=2"]);
     }
 
-    /// A preference is a promise, not a weight.
     #[test]
-    fn preferences_keep_to_filters_that_cannot_make_the_error() {
+    fn preferences_exclude_filters_that_can_make_the_error() {
         for preference in [Preference::NoDrops, Preference::NoRepeats] {
             for filter in for_trial(Some(8.0), preference) {
-                assert!(keeps(preference, &filter), "{filter}");
-                for beside in neighbours(&filter, preference) {
-                    assert!(keeps(preference, &beside), "{beside}");
+                assert!(satisfies(preference, &filter), "{filter}");
+                for neighbour in neighbours(&filter, preference) {
+                    assert!(satisfies(preference, &neighbour), "{neighbour}");
                 }
             }
         }

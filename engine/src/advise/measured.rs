@@ -1,69 +1,70 @@
-//! Rates by running candidates over a sample.
+//! Estimates rates by running candidates over a sample, in rounds.
 //!
-//! In rounds: all candidates over some keys of the sample; the best of them, and of every
-//! filter, over all of it; then what lies next to the best, one parameter changed by an
-//! eighth, until that is no better. Where the best makes too few errors to be told from the
-//! next, the sample is gone over again under other hashes.
+//! 1. All candidates run over some keys of the sample.
+//! 2. The best of them, and the best configuration of every filter, run over the whole sample.
+//! 3. Neighbours of the best, with one parameter changed by an eighth, run until none is better.
+//! 4. If the best makes too few errors to be distinguished from the next, the contenders run over
+//!    the sample again under other hashes.
 //!
-//! What is still few is weighed against theory, on the gaps of the sample. A formula counts
-//! for as much as a measurement of [`FORMULA_ERRORS`] errors would, and is not believed
-//! further than to the edge of what the measurement leaves open. So it ranks those of whom
-//! no error was met, and hardly moves a rate that is known.
+//! If errors are still few, theory with the gaps of the sample is combined with the measurement.
+//! A prediction weighs as much as a measurement of [`FORMULA_ERRORS`] errors, and is clamped to
+//! the confidence interval of the measurement. So it ranks the candidates that made no error, and
+//! hardly changes a well-measured rate.
 
-use super::advice::{Estimate, Found, Sureness};
+use super::advice::{Confidence, Estimate, Estimates};
 use super::candidate::{self, neighbours};
 use super::question::{Preference, Question};
-use super::trial::{Heat, Tried};
+use super::trial::{Trial, TrialResult};
 use crate::filter::FilterSpec;
 use crate::theory::predict;
 
-/// How many of the first round are run over the whole sample.
+/// How many candidates of the first round run over the whole sample.
 const FINALISTS: usize = 12;
-/// Of how many filters the neighbours of the best configuration are tried in the first round.
+/// The first round tries the neighbours of the best configuration of this many filters.
 const LEADERS: usize = 4;
-/// How many times neighbours of the best are tried in the last.
-const CLIMBS: usize = 4;
-/// So many errors tell two candidates apart that differ by a tenth.
+/// The last round tries the neighbours of the best at most this many times.
+const MAX_STEPS: usize = 4;
+/// Enough errors to distinguish two candidates that differ by 10 %.
 const ENOUGH_ERRORS: u64 = 1000;
-/// So many more may be chance where the best makes hardly any.
+/// If the best makes hardly any errors, this many more may be chance.
 const FEW: u64 = 20;
-/// What costs more than this times the best on the first lap is run on no other.
+/// A candidate that costs more than this many times the best in the first pass runs in no other.
 const MAY_BE_BEST: f64 = 1.5;
-/// At most so many laps, and so many observations on all of them.
-const MOST_LAPS: u64 = 16;
-const MOST_OBSERVATIONS: u64 = 1 << 22;
-/// How many errors a formula's word is worth: it is taken to be good to a seventh.
+/// The greatest number of passes over the sample, and of observations in all of them.
+const MAX_PASSES: u64 = 16;
+const MAX_OBSERVATIONS: u64 = 1 << 22;
+/// The weight of a prediction, in errors: 50 errors have a standard error of a seventh.
 const FORMULA_ERRORS: f64 = 50.0;
 
-/// Runs candidates over a sample.
-pub(super) fn race(question: &Question<'_>, full: &Heat) -> Found {
+/// Estimates the candidates by running them over a sample.
+pub(super) fn estimates(question: &Question<'_>, full: &Trial) -> Estimates {
     let one_in = question.sample.map_or(1, |sample| sample.one_in());
     let short = full.shortened(one_in.ilog2());
     let mut round = Round::new(question, short.as_ref().unwrap_or(full));
     round.run(&candidate::for_trial(
-        question.bits_a_key(),
+        question.bits_per_key(),
         question.preference,
     ));
     let leaders = round.best_of_each_filter();
     for leader in leaders.iter().take(LEADERS) {
         round.run(&neighbours(leader, question.preference));
     }
-    let mut papers = Round::new(question, round.heat);
+    let mut papers = Round::new(question, round.trial);
     if question.preference == Preference::Balanced {
-        papers.run(&candidate::papers_candidates());
+        papers.run(&candidate::paper_candidates());
     }
     let papers = papers.sorted();
-    let of_papers = papers.first().map(|it| it.filter.clone());
-    let not_beaten = |it: &Tried| !round.bloom_beats(it);
-    let worth_it: Vec<Tried> = papers.into_iter().filter(not_beaten).collect();
-    round.tried.extend(worth_it);
-    round.ask_theory();
+    let best_of_papers = papers.first().map(|it| it.filter.clone());
+    let not_dominated = |it: &TrialResult| !round.is_dominated_by_bloom(it);
+    let not_dominated: Vec<TrialResult> = papers.into_iter().filter(not_dominated).collect();
+    round.results.extend(not_dominated);
+    round.add_predictions();
     let finalists = round.sorted().into_iter().take(FINALISTS);
     let mut finalists: Vec<FilterSpec> = finalists.map(|it| it.filter).collect();
     finalists.extend(round.best_of_each_filter());
     let mut last = Round::new(question, full);
     last.run(&finalists);
-    for _ in 0..CLIMBS {
+    for _ in 0..MAX_STEPS {
         let Some(best) = last.sorted().into_iter().next() else {
             break;
         };
@@ -71,88 +72,90 @@ pub(super) fn race(question: &Question<'_>, full: &Heat) -> Found {
             break;
         }
     }
-    last.more_laps();
-    last.ask_theory();
-    let papers = of_papers.and_then(|filter| full.run(&filter));
-    let ours = last.tried.iter();
-    let ours = ours.filter(|it| !candidate::is_from_papers(&it.filter) || !last.bloom_beats(it));
-    Found {
-        all: ours.map(|it| last.estimate(it)).collect(),
-        papers: papers.map(|it| last.estimate(&it)),
+    last.add_passes();
+    last.add_predictions();
+    let best_of_papers = best_of_papers.and_then(|filter| full.run(&filter));
+    let eligible = last
+        .results
+        .iter()
+        .filter(|it| !candidate::is_from_papers(&it.filter) || !last.is_dominated_by_bloom(it));
+    Estimates {
+        eligible: eligible.map(|it| last.estimate(it)).collect(),
+        best_of_papers: best_of_papers.map(|it| last.estimate(&it)),
     }
 }
 
-/// Candidates that were run over the same keys.
+/// The results of candidates over the same keys.
 struct Round<'a> {
     question: &'a Question<'a>,
-    heat: &'a Heat,
-    tried: Vec<Tried>,
+    trial: &'a Trial,
+    results: Vec<TrialResult>,
 }
 
 impl<'a> Round<'a> {
-    fn new(question: &'a Question<'a>, heat: &'a Heat) -> Self {
+    fn new(question: &'a Question<'a>, trial: &'a Trial) -> Self {
         Round {
             question,
-            heat,
-            tried: Vec::new(),
+            trial,
+            results: Vec::new(),
         }
     }
 
-    /// Runs those that were not yet; how many that are.
+    /// Runs the filters that have not run yet. Returns how many ran.
     fn run(&mut self, filters: &[FilterSpec]) -> usize {
-        let before = self.tried.len();
+        let before = self.results.len();
         for filter in filters {
-            if !self.tried.iter().any(|it| it.filter == *filter) {
-                self.tried.extend(self.heat.run(filter));
+            if !self.results.iter().any(|it| it.filter == *filter) {
+                self.results.extend(self.trial.run(filter));
             }
         }
-        self.tried.len() - before
+        self.results.len() - before
     }
 
-    /// FPR and FNR, as measured and as theory says, if it was asked.
-    fn rates(&self, tried: &Tried) -> (f64, f64) {
-        let (dropped, missed) = tried.errors();
-        let rate = |errors: u64, of: u64, said: Option<f64>| {
-            settled(errors, (of * tried.laps).max(1), said)
+    /// Returns FPR and FNR: as measured, combined with theory if it was computed.
+    fn rates(&self, result: &TrialResult) -> (f64, f64) {
+        let (dropped, missed) = result.errors();
+        let rate = |errors: u64, of: u64, predicted: Option<f64>| {
+            combined_rate(errors, (of * result.passes).max(1), predicted)
         };
-        let said = tried.predicted;
+        let predicted = result.predicted;
         (
-            rate(dropped, self.heat.distinct, said.map(|it| it.0)),
-            rate(missed, self.heat.repeats(), said.map(|it| it.1)),
+            rate(dropped, self.trial.distinct, predicted.map(|it| it.0)),
+            rate(missed, self.trial.repeats(), predicted.map(|it| it.1)),
         )
     }
 
-    /// Asks theory of those that err about as rarely as the best, if that is too rarely to be
-    /// told from the next.
-    fn ask_theory(&mut self) {
-        let errors = |it: &Tried| (it.errors().0 + it.errors().1) / it.laps;
-        let least = self.tried.iter().map(errors).min().unwrap_or(0);
+    /// Computes the predictions of the candidates that err about as rarely as the best, if the
+    /// best errs too rarely to be distinguished from the next.
+    fn add_predictions(&mut self) {
+        let errors = |it: &TrialResult| (it.errors().0 + it.errors().1) / it.passes;
+        let least = self.results.iter().map(errors).min().unwrap_or(0);
         if least >= ENOUGH_ERRORS {
             return;
         }
-        let workload = self.heat.workload();
-        for it in &mut self.tried {
+        let workload = self.trial.workload();
+        for it in &mut self.results {
             let few = errors(it) <= 2 * least + FEW;
             if few && it.predicted.is_none() {
-                let said = predict(&it.filter, self.heat.memory_bits, &workload);
-                it.predicted = said.map(|said| (said.fpr, said.fnr));
+                let prediction = predict(&it.filter, self.trial.memory_bits, &workload);
+                it.predicted = prediction.map(|prediction| (prediction.fpr, prediction.fnr));
             }
         }
     }
 
     fn first_share(&self) -> f64 {
-        self.heat.distinct as f64 / self.heat.count().max(1) as f64
+        self.trial.distinct as f64 / self.trial.count().max(1) as f64
     }
 
-    /// By what it is ranked: first by how far it exceeds the bounds, then by its cost.
-    fn rank(&self, tried: &Tried) -> (f64, f64) {
-        let (fpr, fnr) = self.rates(tried);
+    /// Returns the sort key: the factor by which the bounds are exceeded, then the cost.
+    fn rank(&self, result: &TrialResult) -> (f64, f64) {
+        let (fpr, fnr) = self.rates(result);
         let cost = self.question.cost(fpr, fnr, self.first_share());
         (self.question.excess(fpr, fnr), cost)
     }
 
-    fn sorted(&self) -> Vec<Tried> {
-        let mut sorted = self.tried.clone();
+    fn sorted(&self) -> Vec<TrialResult> {
+        let mut sorted = self.results.clone();
         sorted.sort_by(|a, b| {
             let ((a_excess, a_cost), (b_excess, b_cost)) = (self.rank(a), self.rank(b));
             a_excess
@@ -173,11 +176,11 @@ impl<'a> Round<'a> {
         best
     }
 
-    /// Whether one of the Bloom filters is better on both rates, or the same.
-    fn bloom_beats(&self, paper: &Tried) -> bool {
+    /// Returns whether a Bloom filter is at least as good on both rates.
+    fn is_dominated_by_bloom(&self, paper: &TrialResult) -> bool {
         let (fpr, fnr) = self.rates(paper);
         let mut blooms = self
-            .tried
+            .results
             .iter()
             .filter(|it| candidate::is_bloom(&it.filter));
         blooms.any(|it| {
@@ -186,49 +189,49 @@ impl<'a> Round<'a> {
         })
     }
 
-    /// Goes over the sample again with those that may be the best.
-    fn more_laps(&mut self) {
+    /// Runs the candidates that may be the best over the sample again.
+    fn add_passes(&mut self) {
         let sorted = self.sorted();
         let Some(best) = sorted.first() else {
             return;
         };
-        let (question, count) = (self.question, self.heat.count().max(1));
+        let (question, count) = (self.question, self.trial.count().max(1));
         let errors = best.errors().0 + best.errors().1;
         let wanted = ENOUGH_ERRORS / errors.max(1);
-        let laps = wanted.min(MOST_OBSERVATIONS / count).min(MOST_LAPS);
+        let passes = wanted.min(MAX_OBSERVATIONS / count).min(MAX_PASSES);
         let (excess, least) = self.rank(best);
-        // So many errors more may be chance.
+        // This many more errors may be chance.
         let slack = 3.0 * libm::sqrt(errors as f64 + 1.0) + 3.0;
-        let dearest = question.cost_fp.max(question.cost_fn);
-        let limit = MAY_BE_BEST * least + slack * dearest / count as f64;
-        let contends = |it: &Tried| {
+        let greater_cost = question.cost_fp.max(question.cost_fn);
+        let limit = MAY_BE_BEST * least + slack * greater_cost / count as f64;
+        let contends = |it: &TrialResult| {
             let rank = self.rank(it);
             rank.0 <= MAY_BE_BEST * excess && rank.1 <= limit
         };
-        let places = 0..self.tried.len();
-        let contending: Vec<usize> = places.filter(|&it| contends(&self.tried[it])).collect();
-        for lap in 1..laps {
-            let heat = self.heat.hashed_anew(lap);
-            for &place in &contending {
-                let tried = &mut self.tried[place];
-                if let Some(more) = heat.run(&tried.filter) {
-                    tried.add(&more);
+        let indices = 0..self.results.len();
+        let contenders: Vec<usize> = indices.filter(|&it| contends(&self.results[it])).collect();
+        for pass in 1..passes {
+            let trial = self.trial.rehashed(pass);
+            for &index in &contenders {
+                let result = &mut self.results[index];
+                if let Some(more) = trial.run(&result.filter) {
+                    result.add(&more);
                 }
             }
         }
     }
 
-    fn estimate(&self, tried: &Tried) -> Estimate {
-        let (fpr, fnr) = self.rates(tried);
+    fn estimate(&self, result: &TrialResult) -> Estimate {
+        let (fpr, fnr) = self.rates(result);
         let cost = self.question.cost(fpr, fnr, self.first_share());
-        let all = (self.heat.count() * tried.laps) as f64;
-        let parts = tried.dropped.iter().zip(&tried.missed);
+        let all = (self.trial.count() * result.passes) as f64;
+        let parts = result.dropped.iter().zip(&result.missed);
         let parts = parts.map(|(&dropped, &missed)| {
             let cost = self.question.cost_fp * dropped as f64;
             (cost + self.question.cost_fn * missed as f64) / all
         });
         Estimate {
-            filter: tried.filter.clone(),
+            filter: result.filter.clone(),
             fpr,
             fnr,
             fpr_range: (fpr, fpr),
@@ -240,25 +243,25 @@ impl<'a> Round<'a> {
     }
 }
 
-/// A rate of which so many errors were met, and of which theory has something to say.
-fn settled(errors: u64, of: u64, predicted: Option<f64>) -> f64 {
+/// Returns the rate of `errors` in `of` observations, combined with a prediction.
+fn combined_rate(errors: u64, of: u64, predicted: Option<f64>) -> f64 {
     let (errors, of) = (errors as f64, of as f64);
     let Some(predicted) = predicted else {
         return errors / of;
     };
-    // Two standard errors about the middle of what could have led to this number.
+    // An interval of two standard errors around the means that could give this count.
     let (middle, reach) = (errors + 2.0, 2.0 * libm::sqrt(errors + 1.0));
-    let believed = predicted.clamp((middle - reach) / of, (middle + reach) / of);
-    match believed > 0.0 {
-        true => ((errors + FORMULA_ERRORS) / (of + FORMULA_ERRORS / believed)).min(1.0),
+    let clamped = predicted.clamp((middle - reach) / of, (middle + reach) / of);
+    match clamped > 0.0 {
+        true => ((errors + FORMULA_ERRORS) / (of + FORMULA_ERRORS / clamped)).min(1.0),
         false => 0.0,
     }
 }
 
-/// How far the best is ahead of the next, with the standard error of that.
-pub(super) fn sureness(best: &Estimate, next: Option<&Estimate>, sampled: u64) -> Sureness {
+/// Compares the costs of the choice and the next candidate.
+pub(super) fn confidence(best: &Estimate, next: Option<&Estimate>, sampled: u64) -> Confidence {
     let Some(next) = next else {
-        return Sureness::Measured {
+        return Confidence::Measured {
             observations: sampled,
             ahead: 0.0,
             standard_error: 0.0,
@@ -275,7 +278,7 @@ pub(super) fn sureness(best: &Estimate, next: Option<&Estimate>, sampled: u64) -
     let mean = ahead / n;
     let squares = differences.iter().map(|it| (it - mean) * (it - mean));
     let variance = squares.sum::<f64>() * n / (n - 1.0);
-    Sureness::Measured {
+    Confidence::Measured {
         observations: sampled,
         ahead,
         standard_error: libm::sqrt(variance),
@@ -287,22 +290,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn theory_ranks_what_was_never_seen_to_err() {
-        assert_eq!(settled(0, 1_000_000, Some(0.0)), 0.0);
-        let rare = settled(0, 1_000_000, Some(1e-9));
+    fn theory_ranks_candidates_without_errors() {
+        assert_eq!(combined_rate(0, 1_000_000, Some(0.0)), 0.0);
+        let rare = combined_rate(0, 1_000_000, Some(1e-9));
         assert!((0.9e-9..1.1e-9).contains(&rare), "{rare}");
-        // A formula that says often, where nothing was met, is not believed.
-        assert!(settled(0, 1_000_000, Some(0.5)) < 4e-6);
+        // A prediction far above the measurement is clamped.
+        assert!(combined_rate(0, 1_000_000, Some(0.5)) < 4e-6);
     }
 
     #[test]
-    fn theory_hardly_moves_what_was_measured() {
+    fn theory_hardly_changes_a_measured_rate() {
         for wrong in [0.0, 1e-9, 0.5] {
-            let many = settled(10_000, 1_000_000, Some(wrong));
+            let many = combined_rate(10_000, 1_000_000, Some(wrong));
             assert!((many / 0.01 - 1.0).abs() < 0.001, "{many}");
-            let some = settled(100, 1_000_000, Some(wrong));
+            let some = combined_rate(100, 1_000_000, Some(wrong));
             assert!((some / 1e-4 - 1.0).abs() < 0.15, "{some}");
         }
-        assert_eq!(settled(5, 100, None), 0.05);
+        assert_eq!(combined_rate(5, 100, None), 0.05);
     }
 }

@@ -1,12 +1,13 @@
-//! Which filter, with which parameters, for a stream and a memory.
+//! Chooses a filter and its parameters for a stream and a memory size.
 //!
-//! No filter is the best everywhere. From what is known of the stream ([`Question`]) a few
-//! dozen [candidates] are made and each is given its expected error rates: by
-//! [`theory`](crate::theory) on the streams it could be, or, where there is a [`Sample`],
-//! by running it over that in as much less memory as there are fewer keys. [`advise`] takes
-//! the one that costs least, and says what the others would have cost and how sure it is.
+//! No filter is the best everywhere. A [`Question`] states what is known about the stream. A few
+//! dozen [candidates] follow from it, and each gets its expected error rates: from
+//! [`theory`](crate::theory) on the streams that the unknown stream could be; or, given a
+//! [`Sample`], from a run over the sample, with the memory scaled to the sample's share of keys.
+//! [`advise`] returns the candidate with the lowest cost, the expected rates of the others, and
+//! how reliable the choice is.
 //!
-//! Pure as all but the store: a question has one answer on every target.
+//! The module is deterministic: a question has the same answer on every target.
 
 mod advice;
 mod assumed;
@@ -18,19 +19,23 @@ mod sample;
 mod sizing;
 mod trial;
 
-pub use advice::{Advice, Estimate, Sureness};
-pub use candidate::{PAPERS, candidates, is_from_papers, papers_candidates};
+pub use advice::{Advice, Confidence, Estimate};
+pub use candidate::{candidates, is_from_papers, paper_candidates};
 pub use question::{Preference, Question};
 pub use sample::Sample;
-pub use sizing::{Size, least_memory};
+pub use sizing::{Size, minimum_memory};
+
+pub use crate::filter::{DEFAULT_FILTER, DEFAULT_MEMORY};
 
 use crate::filter::BuildError;
 
-/// What [`advise`] says to those who tell nothing but a memory; a test holds it to that.
-pub const DEFAULT_FILTER: &str = "blocked:k=6,cap=85";
-
-/// The filter for a question. A sample is gone by if it has repeats and keys enough, and
-/// leaves enough of the memory; else what it says of the number of keys is all that counts.
+/// Chooses a filter.
+///
+/// Candidates run over the sample if it has enough keys and repeats, and if the scaled memory is
+/// large enough. Otherwise only its number of keys is used.
+///
+/// # Errors
+/// If the memory is too small for every candidate.
 pub fn advise(question: &Question<'_>) -> Result<Advice, BuildError> {
     advice::ranked(question)
 }

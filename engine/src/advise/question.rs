@@ -1,21 +1,21 @@
-//! What the adviser is told.
+//! What is known about a stream and what is wanted of a filter.
 
 use super::sample::Sample;
 
 /// Which error is worse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preference {
-    /// Neither, but for what the costs say.
+    /// Neither; the costs decide.
     #[default]
     Balanced,
-    /// A new key must never be taken for a repeat.
+    /// No false positives: a new key must never be dropped.
     NoDrops,
-    /// A repeat must never be taken for new.
+    /// No false negatives: a repeat must never be let through.
     NoRepeats,
 }
 
 impl Preference {
-    /// All of them, with their names.
+    /// All preferences with their names.
     pub const NAMES: [(&'static str, Preference); 3] = [
         ("balanced", Preference::Balanced),
         ("no-drops", Preference::NoDrops),
@@ -23,31 +23,32 @@ impl Preference {
     ];
 }
 
-/// A memory, and what is known and wanted. All but the memory may be left open.
+/// A memory size, what is known about the stream, and what is wanted. Only the memory is
+/// required.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The filter's memory.
+    /// The memory of the filter.
     pub memory_bits: u64,
-    /// How many distinct keys will come.
+    /// The expected number of distinct keys.
     pub distinct: Option<u64>,
-    /// How many keys will come, repeats included.
+    /// The expected number of keys, including repeats.
     pub count: Option<u64>,
-    /// The most of the new keys that may be dropped.
+    /// The greatest acceptable false positive rate.
     pub max_fpr: Option<f64>,
-    /// The most of the repeats that may be missed.
+    /// The greatest acceptable false negative rate.
     pub max_fnr: Option<f64>,
-    /// What a dropped new key costs.
+    /// The cost of a false positive: a new key that is dropped.
     pub cost_fp: f64,
-    /// What a missed repeat costs.
+    /// The cost of a false negative: a repeat that is let through.
     pub cost_fn: f64,
     /// Which error is worse.
     pub preference: Preference,
-    /// Keys of such a stream.
+    /// A sample of the stream.
     pub sample: Option<&'a Sample>,
 }
 
 impl Question<'_> {
-    /// A memory, and nothing known.
+    /// Asks for a filter in this memory, with nothing known about the stream.
     pub fn of_memory(memory_bits: u64) -> Self {
         Question {
             memory_bits,
@@ -62,29 +63,30 @@ impl Question<'_> {
         }
     }
 
-    /// The distinct keys that are to be expected: as told, else as many as the sample's
-    /// stream has.
+    /// Returns the expected number of distinct keys: the given number, or else that of the
+    /// sampled stream.
     pub fn expected_distinct(&self) -> Option<u64> {
         self.distinct.or(self.sample.map(Sample::stream_distinct))
     }
 
-    /// Bits of memory for each of them.
-    pub fn bits_a_key(&self) -> Option<f64> {
+    /// Returns the bits of memory per expected distinct key.
+    pub fn bits_per_key(&self) -> Option<f64> {
         let distinct = self.expected_distinct()?.max(1);
         Some(self.memory_bits as f64 / distinct as f64)
     }
 
-    /// What errors cost an observation, of which `first` is the share of first occurrences.
-    pub(super) fn cost(&self, fpr: f64, fnr: f64, first: f64) -> f64 {
-        self.cost_fp * fpr * first + self.cost_fn * fnr * (1.0 - first)
+    /// Returns the mean cost of errors per observation. `first_share` is the share of first
+    /// occurrences.
+    pub(super) fn cost(&self, fpr: f64, fnr: f64, first_share: f64) -> f64 {
+        self.cost_fp * fpr * first_share + self.cost_fn * fnr * (1.0 - first_share)
     }
 
-    /// How many times the bounds are exceeded; 1 if they are kept.
+    /// Returns the factor by which the rates exceed the bounds; 1 if they meet them.
     pub(super) fn excess(&self, fpr: f64, fnr: f64) -> f64 {
-        let over = |rate: f64, bound: Option<f64>| match bound {
+        let excess = |rate: f64, bound: Option<f64>| match bound {
             Some(bound) => (rate / bound.max(f64::MIN_POSITIVE)).max(1.0),
             None => 1.0,
         };
-        over(fpr, self.max_fpr) * over(fnr, self.max_fnr)
+        excess(fpr, self.max_fpr) * excess(fnr, self.max_fnr)
     }
 }

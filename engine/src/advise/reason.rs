@@ -1,60 +1,70 @@
-//! Why, in a sentence a person would say.
+//! The sentences that explain a choice.
 
 use super::advice::Estimate;
-use super::candidate::is_from_papers;
+use super::candidate::{is_bloom, is_from_papers};
 use super::question::{Preference, Question};
 
-/// Why this one.
-pub(super) fn of(question: &Question<'_>, choice: &Estimate, keeps_bounds: bool) -> String {
+/// Explains why a filter was chosen.
+pub(super) fn of(question: &Question<'_>, choice: &Estimate, meets_bounds: bool) -> String {
     let name = choice.filter.descriptor().name;
-    let room = match question.bits_a_key() {
-        Some(bits) => format!("with {bits:.3} bits for each distinct key"),
-        None => "with nothing known of the stream".to_owned(),
+    let memory = match question.bits_per_key() {
+        Some(bits) => format!("with {} per distinct key", in_bits(bits)),
+        None => "with nothing known about the stream".to_owned(),
     };
-    if !keeps_bounds {
+    if !meets_bounds {
         return format!(
-            "{room} no filter is expected to keep the bounds; {name} comes nearest to them"
+            "{memory}, no filter is expected to meet the bounds; {name} comes closest to them"
         );
     }
-    let why = match (question.preference, name) {
-        (Preference::NoDrops, _) => {
-            "no new key may be lost, so whole fingerprints are kept and the oldest are forgotten"
+    let reason = match question.preference {
+        Preference::NoDrops => {
+            "no new key may be dropped, so the filter keeps whole fingerprints and forgets the oldest"
         }
-        (Preference::NoRepeats, _) => {
-            "no repeat may pass, so nothing is ever forgotten; keep it from overfilling"
+        Preference::NoRepeats => {
+            "no repeat may be missed, so the filter forgets nothing; more keys than expected raise \
+             its false positive rate"
         }
-        (_, "bloom") => "there is room to remember every key, and k bits anywhere do that best",
-        (_, "blocked") => {
-            "there is room to remember nearly every key, and a filter of one line a key does that \
-             fastest and forgets a little where a line overfills"
-        }
-        (_, "slot") => {
-            "there is too little room to remember every key, and a slot keeps the latest"
-        }
-        (_, "recent" | "word") => "repeats are soon met again, and it keeps what was met lately",
-        (_, "aging") => "old keys may be forgotten, and two generations of a line do that evenly",
-        (_, "buffer") => "the keys that repeat fit into memory as they are",
-        _ => "its errors cost least here",
+        Preference::Balanced => choice.filter.descriptor().advised_because,
     };
-    format!("{room}, {why}")
+    format!("{memory}, {reason}")
 }
 
-/// How the best of the papers' filters compares.
+/// Formats a number of bits with three significant digits.
+fn in_bits(bits: f64) -> String {
+    match bits {
+        ..9.995 => format!("{bits:.2} bits"),
+        ..99.95 => format!("{bits:.1} bits"),
+        _ => format!("{bits:.0} bits"),
+    }
+}
+
+/// Explains how the best filter of the papers compares. None if it is the choice.
 pub(super) fn of_papers(choice: &Estimate, paper: &Estimate, all: &[Estimate]) -> Option<String> {
     if is_from_papers(&choice.filter) {
         return None;
     }
-    let better = |it: &&Estimate| it.fpr <= paper.fpr && it.fnr <= paper.fnr;
-    let blooms = all
-        .iter()
-        .filter(|it| matches!(it.filter.descriptor().name, "bloom" | "blocked"));
-    let beaten_by = std::iter::once(choice).chain(blooms).find(better);
+    let dominates = |it: &&Estimate| it.fpr <= paper.fpr && it.fnr <= paper.fnr;
+    let blooms = all.iter().filter(|it| is_bloom(&it.filter));
+    let dominating = std::iter::once(choice).chain(blooms).find(dominates);
     let paper = &paper.filter;
-    Some(match beaten_by {
+    Some(match dominating {
         Some(by) => format!(
-            "of the filters of the papers {paper} comes nearest, and {} is better on both rates",
+            "the best filter of the papers is {paper}; {} is better on both rates",
             by.filter
         ),
-        None => format!("of the filters of the papers {paper} comes nearest, at a greater cost"),
+        None => format!("the best filter of the papers is {paper}, at a higher cost"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_have_three_digits() {
+        assert_eq!(in_bits(1.3981), "1.40 bits");
+        assert_eq!(in_bits(9.999), "10.0 bits");
+        assert_eq!(in_bits(99.96), "100 bits");
+        assert_eq!(in_bits(3912.597), "3913 bits");
+    }
 }

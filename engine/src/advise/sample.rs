@@ -1,18 +1,18 @@
 //! A sample of a stream: all occurrences of some of its keys.
 //!
-//! Keys are taken by their fingerprints, not places by chance. Of one key in c, all repeats
-//! are there, each at a c-th of its distance; so a filter in a c-th of the memory meets
-//! the same stream in small, and errs as often.
+//! Keys are chosen by their fingerprints; observations are not chosen at random. If one key in c
+//! is kept, all of its repeats are kept, at 1/c of their distance. So a filter with 1/c of the
+//! memory sees the same stream on a smaller scale and has the same error rates.
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
 use crate::filter::Observation;
 use crate::fingerprint::Fingerprint;
-use crate::lab::AlreadyHashed;
+use crate::lab::IdentityHasher;
 use crate::rng::Generator;
 
-/// Keys of a stream in their order, those of a part of all distinct keys.
+/// The observations of some keys of a stream, in order.
 #[derive(Clone, Debug)]
 pub struct Sample {
     kept: Vec<Observation>,
@@ -28,7 +28,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// One of at most `max` observations.
+    /// Creates a sample of at most `max` observations.
     pub fn bounded(max: usize) -> Self {
         Sample {
             kept: Vec::new(),
@@ -38,56 +38,57 @@ impl Sample {
         }
     }
 
-    /// The next key of the stream.
+    /// Records the next key of the stream.
     pub fn record(&mut self, fingerprint: Fingerprint) {
         self.stream_count += 1;
-        if !is_in(fingerprint, self.sample_bits) {
+        if !is_sampled(fingerprint, self.sample_bits) {
             return;
         }
         self.kept.push(fingerprint.into());
         while self.kept.len() > self.max && self.sample_bits < 63 {
             self.sample_bits += 1;
             let bits = self.sample_bits;
-            self.kept.retain(|it| is_in(it.fingerprint, bits));
+            self.kept.retain(|it| is_sampled(it.fingerprint, bits));
         }
     }
 
-    /// What is kept.
+    /// The observations in the sample.
     pub fn observations(&self) -> &[Observation] {
         &self.kept
     }
 
-    /// One key in how many is kept.
+    /// Returns c if one key in c is in the sample.
     pub fn one_in(&self) -> u64 {
         1 << self.sample_bits
     }
 
-    /// How long the stream was.
+    /// The number of observations in the stream.
     pub fn stream_count(&self) -> u64 {
         self.stream_count
     }
 
-    /// Which observations are first occurrences.
+    /// Returns, for each observation, whether it is the first occurrence of its key.
     pub fn first_occurrences(&self) -> Vec<bool> {
-        let mut met: HashSet<u64, BuildHasherDefault<AlreadyHashed>> = HashSet::default();
+        let mut met: HashSet<u64, BuildHasherDefault<IdentityHasher>> = HashSet::default();
         let kept = self.kept.iter();
         kept.map(|it| met.insert(it.fingerprint.0)).collect()
     }
 
-    /// How many distinct keys are kept.
+    /// The number of distinct keys in the sample.
     pub fn distinct(&self) -> u64 {
         let first = self.first_occurrences();
         first.iter().filter(|first| **first).count() as u64
     }
 
-    /// How many distinct keys the stream had, as far as the sample tells.
+    /// Estimates the number of distinct keys in the stream.
     pub fn stream_distinct(&self) -> u64 {
         self.distinct() << self.sample_bits
     }
 }
 
-/// By bits that are independent of those a filter takes for its places.
-pub(super) fn is_in(fingerprint: Fingerprint, sample_bits: u32) -> bool {
+/// Returns whether a key is in a sample. Uses bits that are independent of those that filters
+/// use for their positions.
+pub(super) fn is_sampled(fingerprint: Fingerprint, sample_bits: u32) -> bool {
     Generator::from_state(fingerprint.0)
         .draw(0)
         .trailing_zeros()
@@ -100,9 +101,9 @@ mod tests {
     use crate::fingerprint::KeyHasher;
     use crate::lab::StreamSpec;
 
-    /// Of some 600 keys in 60,000, with a standard error of 4 %.
+    /// The sample has about 600 of 60,000 keys; the standard error is 4 %.
     #[test]
-    fn a_part_of_the_keys_stands_for_all() {
+    fn a_sample_estimates_the_distinct_keys_of_the_stream() {
         let spec: StreamSpec = "shuffle:60".parse().expect("a stream");
         let mut stream = spec.open(100_000, 1);
         let hasher = KeyHasher::new(1);

@@ -1,92 +1,92 @@
-//! Candidates run over a sample, in memory scaled to it.
+//! Runs candidates over a sample, with the memory scaled to it.
 //!
-//! Errors are counted in groups of keys. Keys err independently of each other, near enough,
-//! while the repeats of one key share its fate; so the spread between groups says how far
-//! the difference of two candidates on this sample is to be trusted.
+//! Errors are counted per group of keys. The errors of different keys are almost independent,
+//! while those of one key depend on each other. So the variance between groups gives the standard
+//! error of the difference between two candidates.
 
 use super::question::Question;
-use super::sample::{Sample, is_in};
+use super::sample::{Sample, is_sampled};
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::Fingerprint;
 use crate::lab::GapMeter;
 use crate::rng::Generator;
-use crate::seen_set::SeenSet;
+use crate::seen_set::SeenSetBuilder;
 use crate::theory::Workload;
 
-/// Groups of keys.
+/// Number of groups of keys.
 pub(super) const GROUPS: usize = 32;
-/// Fewer repeats or keys than this say too little.
-const LEAST: u64 = 200;
-/// Fewer bits than this are no small likeness of a filter.
-const LEAST_BITS: u64 = 1024;
-/// A heat of this length tells what is worth a longer one, in a memory of as many bits or
-/// more: in much less, the rounding to whole lines decides.
+/// A sample needs at least this many distinct keys, and this many repeats.
+const MIN_KEYS: u64 = 200;
+/// The least scaled memory in which a filter behaves like the full-size one.
+const MIN_BITS: u64 = 1024;
+/// Length and memory of the short trial that selects candidates for a longer one. In much less
+/// memory, the rounding to whole cache lines would decide.
 const SHORT: usize = 1 << 16;
 const SHORT_BITS: u64 = 1 << 15;
-/// Keys handed over at a time.
+/// Observations per batch.
 const BATCH: usize = 1024;
 
-/// A sample, or a part of its keys, in the memory that this part is to have.
+/// A sample, or some of its keys, with the memory scaled to it.
 #[derive(Clone, Debug)]
-pub(super) struct Heat {
+pub(super) struct Trial {
     observations: Vec<Observation>,
-    first: Vec<bool>,
+    is_first: Vec<bool>,
     groups: Vec<u8>,
     pub distinct: u64,
     pub memory_bits: u64,
 }
 
-/// The errors of a filter by group of keys.
+/// The errors of a filter, per group of keys.
 #[derive(Clone, Debug)]
-pub(super) struct Tried {
+pub(super) struct TrialResult {
     pub filter: FilterSpec,
     pub dropped: [u64; GROUPS],
     pub missed: [u64; GROUPS],
-    /// How often the sample was gone over.
-    pub laps: u64,
-    /// FPR and FNR by theory, if it was asked.
+    /// The number of passes over the sample.
+    pub passes: u64,
+    /// FPR and FNR by theory, if computed.
     pub predicted: Option<(f64, f64)>,
 }
 
-impl Tried {
+impl TrialResult {
     pub fn errors(&self) -> (u64, u64) {
         (self.dropped.iter().sum(), self.missed.iter().sum())
     }
 
-    pub fn add(&mut self, more: &Tried) {
+    pub fn add(&mut self, more: &TrialResult) {
         let sums = self.dropped.iter_mut().chain(&mut self.missed);
         for (sum, more) in sums.zip(more.dropped.iter().chain(&more.missed)) {
             *sum += more;
         }
-        self.laps += more.laps;
+        self.passes += more.passes;
     }
 }
 
-impl Heat {
-    /// The whole sample. Nothing, if it has too little in it, or too little of the memory is
-    /// left.
+impl Trial {
+    /// Returns a trial over the whole sample. None if there is no sample, or if the sample or the
+    /// scaled memory is too small.
     pub fn of(question: &Question<'_>) -> Option<Self> {
         let sample: &Sample = question.sample?;
-        let first = sample.first_occurrences();
-        let distinct = first.iter().filter(|first| **first).count() as u64;
-        let repeats = first.len() as u64 - distinct;
+        let is_first = sample.first_occurrences();
+        let distinct = is_first.iter().filter(|first| **first).count() as u64;
+        let repeats = is_first.len() as u64 - distinct;
         let expected = question
             .distinct
             .unwrap_or(distinct << sample.one_in().ilog2());
         let scale = distinct as f64 / expected.max(1) as f64;
         let memory_bits = (question.memory_bits as f64 * scale) as u64;
-        if distinct < LEAST || repeats < LEAST || memory_bits < LEAST_BITS {
+        if distinct < MIN_KEYS || repeats < MIN_KEYS || memory_bits < MIN_BITS {
             return None;
         }
         let observations = sample.observations().to_vec();
         let group = |it: &Observation| {
-            // Other draws than those that took the keys into the sample.
+            // Not the draw that chose the keys of the sample.
             (Generator::from_state(it.fingerprint.0).draw(1) % GROUPS as u64) as u8
         };
-        Some(Heat {
+        Some(Trial {
             groups: observations.iter().map(group).collect(),
             observations,
-            first,
+            is_first,
             distinct,
             memory_bits,
         })
@@ -100,46 +100,49 @@ impl Heat {
         self.count() - self.distinct
     }
 
-    /// The keys of one in 2, 4, 8 and so on, as few as still tell something. Nothing, if
-    /// that is all of them.
+    /// Returns a shorter trial with one key in 2, 4, 8 and so on. None if the trial is short
+    /// already or would become too short.
     pub fn shortened(&self, sample_bits: u32) -> Option<Self> {
-        let mut less = 0;
-        while self.observations.len() >> less > SHORT && self.memory_bits >> less > SHORT_BITS {
-            less += 1;
+        let mut halvings = 0;
+        while self.observations.len() >> halvings > SHORT
+            && self.memory_bits >> halvings > SHORT_BITS
+        {
+            halvings += 1;
         }
-        let kept = |place: &usize| {
-            let fingerprint = self.observations[*place].fingerprint;
-            is_in(fingerprint, sample_bits + less)
+        let is_kept = |index: &usize| {
+            let fingerprint = self.observations[*index].fingerprint;
+            is_sampled(fingerprint, sample_bits + halvings)
         };
-        let places: Vec<usize> = (0..self.observations.len()).filter(kept).collect();
-        let first: Vec<bool> = places.iter().map(|&place| self.first[place]).collect();
-        let distinct = first.iter().filter(|first| **first).count() as u64;
-        if less == 0 || distinct < LEAST || first.len() as u64 - distinct < LEAST {
+        let kept: Vec<usize> = (0..self.observations.len()).filter(is_kept).collect();
+        let is_first: Vec<bool> = kept.iter().map(|&index| self.is_first[index]).collect();
+        let distinct = is_first.iter().filter(|first| **first).count() as u64;
+        if halvings == 0 || distinct < MIN_KEYS || is_first.len() as u64 - distinct < MIN_KEYS {
             return None;
         }
         let scale = distinct as f64 / self.distinct as f64;
-        Some(Heat {
-            observations: places.iter().map(|&it| self.observations[it]).collect(),
-            groups: places.iter().map(|&place| self.groups[place]).collect(),
-            first,
+        Some(Trial {
+            observations: kept.iter().map(|&index| self.observations[index]).collect(),
+            groups: kept.iter().map(|&index| self.groups[index]).collect(),
+            is_first,
             distinct,
             memory_bits: (self.memory_bits as f64 * scale) as u64,
         })
     }
 
-    /// The same keys with other fingerprints: as if they had been hashed by another seed.
-    pub fn hashed_anew(&self, lap: u64) -> Self {
-        let anew = |it: &Observation| {
-            let word = Generator::from_state(it.fingerprint.0 ^ lap).draw(lap);
+    /// Returns the same trial with other fingerprints, as if the keys were hashed with another
+    /// seed.
+    pub fn rehashed(&self, pass: u64) -> Self {
+        let rehash = |it: &Observation| {
+            let word = Generator::from_state(it.fingerprint.0 ^ pass).draw(pass);
             Observation::from(Fingerprint(word))
         };
-        Heat {
-            observations: self.observations.iter().map(anew).collect(),
+        Trial {
+            observations: self.observations.iter().map(rehash).collect(),
             ..self.clone()
         }
     }
 
-    /// What theory has to know of it.
+    /// Returns the properties of the sample that theory needs.
     pub fn workload(&self) -> Workload {
         let mut gaps = GapMeter::exact();
         for it in &self.observations {
@@ -148,29 +151,33 @@ impl Heat {
         Workload::with_gaps(self.count(), self.distinct, gaps.histogram()).coarse()
     }
 
-    /// Nothing, if there is no such filter in this memory.
-    pub fn run(&self, filter: &FilterSpec) -> Option<Tried> {
-        let mut set = SeenSet::in_memory(filter, self.memory_bits, 1).ok()?;
-        let mut tried = Tried {
+    /// Runs a filter over the sample. None if it cannot be built in the memory.
+    pub fn run(&self, filter: &FilterSpec) -> Option<TrialResult> {
+        let mut set = SeenSetBuilder::new(filter)
+            .memory_bits(self.memory_bits)
+            .seed(1)
+            .build()
+            .ok()?;
+        let mut result = TrialResult {
             filter: filter.clone(),
             dropped: [0; GROUPS],
             missed: [0; GROUPS],
-            laps: 1,
+            passes: 1,
             predicted: None,
         };
         let mut verdicts = [Verdict::New; BATCH];
-        let mut place = 0;
+        let mut index = 0;
         for batch in self.observations.chunks(BATCH) {
             let verdicts = &mut verdicts[..batch.len()];
             set.observe_batch(batch, verdicts);
             for &mut verdict in verdicts {
-                let group = usize::from(self.groups[place]) % GROUPS;
-                let (first, seen) = (self.first[place], verdict == Verdict::Seen);
-                tried.dropped[group] += u64::from(first & seen);
-                tried.missed[group] += u64::from(!first & !seen);
-                place += 1;
+                let group = usize::from(self.groups[index]) % GROUPS;
+                let (first, seen) = (self.is_first[index], verdict == Verdict::Seen);
+                result.dropped[group] += u64::from(first & seen);
+                result.missed[group] += u64::from(!first & !seen);
+                index += 1;
             }
         }
-        Some(tried)
+        Some(result)
     }
 }

@@ -1,32 +1,32 @@
-//! From the sample to rates with an interval.
+//! Estimates error rates with confidence intervals from the sample.
 
 use serde::Serialize;
 
 use super::table::{AuditTable, SampledKey, shift_of};
 use crate::filter::Registers;
 
-/// The 97.5 % point of the normal law: two-sided 95 %.
+/// The 97.5 % quantile of the normal distribution, for two-sided 95 % intervals.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// A key that decides the slopes alone seems to lie on the plane exactly; it is taken to be
-/// at most so many times farther off.
+/// The smallest divisor of a residual. A key that alone determines the slopes has a residual of
+/// almost 0, which must not be scaled without limit.
 const LEAST_FREEDOM: f64 = 0.05;
 
-/// A share found in a sample, and between which bounds the true one lies 95 times in 100.
+/// A rate estimated from a sample, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The share.
+    /// The estimate.
     pub value: f64,
     /// Lower bound.
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// How many observations it rests on.
+    /// The number of observations that it is based on.
     pub sample: u64,
 }
 
 impl Estimate {
-    /// By Wilson's score interval, as if so many independent trials had been made.
+    /// Returns an estimate with Wilson's score interval for so many independent trials.
     fn wilson(value: f64, trials: f64, sample: u64) -> Self {
         let spread = Z * Z / trials;
         let middle = (value + spread / 2.0) / (1.0 + spread);
@@ -40,7 +40,7 @@ impl Estimate {
         }
     }
 
-    /// Everything was looked at: nothing is left to guess.
+    /// Returns an exact value: all observations were counted.
     fn certain(value: f64, sample: u64) -> Self {
         Estimate {
             value,
@@ -51,12 +51,12 @@ impl Estimate {
     }
 }
 
-/// What is known of the whole stream without a sample.
+/// What is known about the whole stream without a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Totals {
-    /// Observations.
+    /// The number of observations.
     pub observations: u64,
-    /// Of which the filter said New.
+    /// The number of observations with the verdict New.
     pub new: u64,
 }
 
@@ -69,30 +69,30 @@ impl From<&Registers> for Totals {
     }
 }
 
-/// What an audit has found.
+/// The results of an audit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AuditReport {
-    /// Keys in the sample.
+    /// The number of keys in the sample.
     pub keys: u64,
-    /// How many it can hold.
+    /// The number of keys that the table can hold.
     pub capacity: u64,
     /// One key in so many is sampled.
     pub one_in: u64,
-    /// New keys taken for Seen, of the new keys; nothing if none was sampled.
+    /// The share of new keys that were reported as Seen; None if no key was sampled.
     pub fpr: Option<Estimate>,
-    /// Repeats taken for New, of the repeats.
+    /// The share of repeats that were reported as New; None if no repeat was sampled.
     pub fnr: Option<Estimate>,
-    /// Distinct keys in the whole stream.
+    /// The number of distinct keys in the whole stream.
     pub distinct: Distinct,
-    /// Repeats by how far back their key last came: the n-th number is about gaps from 2^n
-    /// to 2^(n+1), scaled up from the sample. Empty ones at the end are left out.
+    /// The number of repeats by gap: the n-th number counts gaps from 2^n to 2^(n+1), scaled up
+    /// from the sample. Zeros at the end are omitted.
     pub gaps: Vec<u64>,
 }
 
-/// A number of keys and the bounds between which the true one lies 95 times in 100.
+/// An estimated number of keys with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distinct {
-    /// The number.
+    /// The estimate.
     pub value: f64,
     /// Lower bound.
     pub low: f64,
@@ -125,7 +125,7 @@ impl AuditReport {
     }
 }
 
-/// The share of a whole of which one in `one_in` was sampled that is not in the sample.
+/// Returns the share of keys that are not in a sample of one in `one_in`.
 fn unsampled(one_in: u64) -> f64 {
     1.0 - 1.0 / one_in as f64
 }
@@ -138,15 +138,15 @@ fn dropped_share(dropped: u64, keys: u64, one_in: u64) -> Estimate {
     }
 }
 
-/// Repeats missed, of all repeats, where keys are sampled and a key comes with all its
-/// repeats.
+/// Estimates the share of repeats that were reported as New. Keys are sampled, and a sampled key
+/// comes with all its repeats.
 ///
-/// A few keys may have most of the repeats, and whether they are in the sample is a matter
-/// of luck: the share among the repeats of the sample may be far from that of the stream.
-/// But the totals of observations and of New verdicts are known, and the sample tells how
-/// misses go along with them. So misses are estimated by regression on both, and the
-/// residuals of the sampled keys are the correction and the spread. (Särndal, Swensson,
-/// Wretman, "Model Assisted Survey Sampling", 1992, chapter 6.)
+/// A few keys may have most of the repeats, and it is random whether they are in the sample: the
+/// share in the sample may be far from that of the stream. But the total numbers of observations
+/// and of New verdicts are known, and the sample shows how misses depend on them. So misses are
+/// estimated by regression on both totals; the residuals of the sampled keys give the correction
+/// and the variance. (Särndal, Swensson, Wretman, "Model Assisted Survey Sampling", 1992, chapter
+/// 6.)
 fn missed_share(
     keys: impl Iterator<Item = SampledKey> + Clone,
     one_in: u64,
@@ -174,9 +174,9 @@ fn missed_share(
         ];
         (known, missed)
     });
-    // Over all keys, misses − share · (occurrences − 1) is nothing. Both misses and the
-    // number of keys are fitted by the known totals; the sum for a share is then
-    // `of_missed + share · of_share`, and its variance a square in the share.
+    // Over all keys, misses − share · (occurrences − 1) is 0. Both the misses and the number of
+    // keys are fitted to the known totals. The sum for a share is then `of_missed + share ·
+    // of_share`, and its variance is quadratic in the share.
     let missed_by = Regression::of(points.clone());
     let one_by = Regression::of(points.clone().map(|(known, _)| (known, 1.0)));
     let (mut of_missed, mut of_share) = (missed_by.at(whole), one_by.at(whole) - whole[0]);
@@ -185,7 +185,7 @@ fn missed_share(
         let (missed, one) = (missed - missed_by.at(known), 1.0 - one_by.at(known));
         of_missed += scale * missed;
         of_share += scale * one;
-        let freedom = (1.0 - one_by.pull(known)).max(LEAST_FREEDOM);
+        let freedom = (1.0 - one_by.leverage(known)).max(LEAST_FREEDOM);
         let weight = scale * scale * unsampled(one_in) / (freedom * freedom);
         variance[0] += weight * missed * missed;
         variance[1] += weight * missed * one;
@@ -196,22 +196,22 @@ fn missed_share(
         return None;
     }
     let at_value = variance[0] + 2.0 * value * variance[1] + value * value * variance[2];
-    // As many independent trials as would spread as much; where no miss was found nothing
-    // spreads, and each key that repeated counts once.
+    // The number of independent trials with the same variance. Without a miss the variance is 0,
+    // and each key that repeated counts as one trial.
     let trials = match missed > 0 && at_value > 0.0 && value > 0.0 && value < 1.0 {
         true => (value * (1.0 - value) * of_share * of_share / at_value).min(whole[0]),
         false => repeated as f64 / unsampled(one_in),
     };
     let mut estimate = Estimate::wilson(value, trials.max(1.0), repeats);
-    let (low, high) = shares_near_nothing(of_missed, of_share, variance);
+    let (low, high) = fieller_interval(of_missed, of_share, variance);
     estimate.low = estimate.low.min(low);
     estimate.high = estimate.high.max(high);
     Some(estimate)
 }
 
-/// Between which shares the sum is nothing but chance (Fieller, 1954): it lies within
-/// [`Z`] of its own spread. All shares, if the sample tells none apart.
-fn shares_near_nothing(of_missed: f64, of_share: f64, variance: [f64; 3]) -> (f64, f64) {
+/// Returns the interval of shares for which the sum is within [`Z`] standard errors of 0 (Fieller,
+/// 1954): all shares, if the sample excludes none.
+fn fieller_interval(of_missed: f64, of_share: f64, variance: [f64; 3]) -> (f64, f64) {
     let square = of_share * of_share - Z * Z * variance[2];
     let half = of_missed * of_share - Z * Z * variance[1];
     let constant = of_missed * of_missed - Z * Z * variance[0];
@@ -225,7 +225,7 @@ fn shares_near_nothing(of_missed: f64, of_share: f64, variance: [f64; 3]) -> (f6
     }
 }
 
-/// A plane through the origin: the least squares of what two numbers tell of a third.
+/// A least-squares fit of one number by two others, through the origin.
 struct Regression {
     slopes: [f64; 2],
     /// The inverse of the matrix of squares and products.
@@ -243,7 +243,7 @@ impl Regression {
             by += b * y;
         }
         let determinant = aa * bb - ab * ab;
-        // Two numbers that always go together tell no more than one.
+        // If the two numbers are proportional, the second adds nothing.
         let inverse = match determinant > 1e-9 * aa * bb {
             true => [bb / determinant, -ab / determinant, aa / determinant],
             false => [if aa > 0.0 { 1.0 / aa } else { 0.0 }, 0.0, 0.0],
@@ -259,16 +259,15 @@ impl Regression {
         self.slopes[0] * a + self.slopes[1] * b
     }
 
-    /// How much a point pulls the plane towards itself: 0 to 1. Its residual is so much less
-    /// than if it had not been fitted.
-    fn pull(&self, [a, b]: [f64; 2]) -> f64 {
+    /// Returns the leverage of a point, from 0 to 1: by how much it reduces its own residual.
+    fn leverage(&self, [a, b]: [f64; 2]) -> f64 {
         let [first, mixed, second] = self.inverse;
         first * a * a + 2.0 * mixed * a * b + second * b * b
     }
 }
 
 impl Distinct {
-    /// Each key was sampled with a chance of one in `one_in`.
+    /// Estimates the number of keys. Each was sampled with probability 1/`one_in`.
     fn of(keys: u64, one_in: u64) -> Self {
         let scale = one_in as f64;
         let value = keys as f64 * scale;

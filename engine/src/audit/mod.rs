@@ -1,43 +1,45 @@
-//! A filter that knows its own error: exact truth for a sample of its keys.
+//! Measures the errors of a filter: exact records of a sample of its keys.
 //!
-//! Keys are chosen by their fingerprint, so a key is in the sample at every occurrence or
-//! at none. For each one chosen the table holds whether it was dropped when it first came,
-//! how often it came again and how often that was missed. When the table is full, every
-//! second key leaves the sample, with all that was counted for it; so at any moment the
-//! sample is a fair one of all keys met since the beginning.
+//! Keys are chosen by their fingerprint, so all occurrences of a key are in the sample or none.
+//! For each sampled key the table records whether its first occurrence was a false positive, how
+//! often the key occurred again, and how many of these repeats were reported as New. When the
+//! table is full, every second key is removed with all its counts. So the table is always a
+//! uniform sample of all keys since the beginning.
 //!
-//! The table lies behind the filter's bytes in the same region: it is stored, replayed
-//! and compared with them.
+//! The table follows the filter's bytes in the same region: it is stored, replayed and compared
+//! with them.
 //!
-//! **Invariant:** the sample never depends on what the filter said.
+//! **Invariant:** the sample never depends on the filter's verdicts.
 
 mod estimate;
-mod sweep;
+mod retain;
 mod table;
 
 pub use estimate::{AuditReport, Distinct, Estimate, Totals};
+#[doc(hidden)]
 pub use table::AuditTable;
 
 use std::ops::Range;
 
-use table::Judged;
+use table::JudgedKey;
 
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, FilterSpec, Observation, Recorded, Registers, Verdict,
-    Watch,
+    AnyFilter, BuildError, CannotForget, FilterSpec, LoggedObservations, Observation, Registers,
+    SampleMask, Verdict,
 };
 use crate::fingerprint::Fingerprint;
-use crate::region::{Part, Region};
+use crate::region::{Region, SubRegion};
 
-/// A filter and, behind it in the same region, the audit of its verdicts.
+/// A filter and, after it in the same region, the audit of its verdicts.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct AuditedFilter {
     filter: AnyFilter,
     audit: Option<AuditTable>,
 }
 
 impl AuditedFilter {
-    /// The filter of a spec with an audit of `audit_bytes`; with none if that is 0.
+    /// Builds the filter of a spec with an audit of `audit_bytes`; without one if that is 0.
     pub fn build(
         spec: &FilterSpec,
         memory_bits: u64,
@@ -49,18 +51,18 @@ impl AuditedFilter {
         })
     }
 
-    /// The bytes that an audit is given if nothing else is said: a sixteenth of the filter's
-    /// memory, and not more than some twenty-five thousand keys need.
+    /// Returns the default size of an audit: a sixteenth of the filter's memory, at most enough for
+    /// about 25,000 keys.
     pub fn default_audit_bytes(memory_bits: u64) -> u32 {
         (memory_bits / 8 / 16).clamp(4 << 10, 768 << 10) as u32
     }
 
-    /// The filter alone.
+    /// Returns the filter without the audit.
     pub fn filter(&self) -> &AnyFilter {
         &self.filter
     }
 
-    /// How long the filter's and the audit's bytes are together.
+    /// Returns the size of the filter and the audit together.
     pub fn region_bytes(&self) -> usize {
         match &self.audit {
             None => self.filter.region_bytes(),
@@ -68,17 +70,17 @@ impl AuditedFilter {
         }
     }
 
-    /// On a cache line of its own.
+    /// Returns the offset of the audit, which starts a cache line.
     fn audit_start(&self) -> usize {
         self.filter.region_bytes().next_multiple_of(64)
     }
 
-    /// The filter's share of a region.
+    /// Returns the filter's part of a region.
     pub fn filter_bytes<'a>(&self, region: &'a [u8]) -> &'a [u8] {
         &region[..self.filter.region_bytes()]
     }
 
-    /// Whether a key was met before; nothing is remembered.
+    /// Decides whether a key is new, without recording it.
     pub fn contains(
         &self,
         region: &[u8],
@@ -107,82 +109,81 @@ impl AuditedFilter {
         };
         let first = registers.observations();
         let filter_bytes = self.filter.region_bytes();
-        let mut watch =
-            Watch::for_none_of(table.sample_mask(&region.bytes()[self.audit_start()..]));
-        if let Some(plain) = region.plain() {
-            // The same code as without an audit, and no detour an access.
+        let mut sample = SampleMask::new(table.sample_mask(&region.bytes()[self.audit_start()..]));
+        if let Some(plain) = region.untracked() {
+            // The same code as without an audit, without an indirection per access.
             let filtered = &mut plain[..filter_bytes];
             self.filter
-                .observe_watched(filtered, registers, observations, verdicts, &mut watch);
+                .observe_sampled(filtered, registers, observations, verdicts, &mut sample);
         } else {
-            let mut filtered = Part::new(region, 0..filter_bytes);
-            self.filter.observe_watched(
+            let mut filtered = SubRegion::new(region, 0..filter_bytes);
+            self.filter.observe_sampled(
                 &mut filtered,
                 registers,
                 observations,
                 verdicts,
-                &mut watch,
+                &mut sample,
             );
         }
-        let mut audited = Part::new(region, self.audit_start()..self.region_bytes());
-        let judged = watch.places().map(|place| Judged {
-            position: first + place as u64,
-            fingerprint: observations[place].fingerprint,
-            verdict: verdicts[place],
+        let mut audited = SubRegion::new(region, self.audit_start()..self.region_bytes());
+        let judged = sample.indices().map(|index| JudgedKey {
+            position: first + index as u64,
+            fingerprint: observations[index].fingerprint,
+            verdict: verdicts[index],
         });
         table.observe(&mut audited, judged);
     }
 
-    /// Observes what a log holds; see [`AnyFilter::observe_recorded`].
-    pub fn observe_recorded<R: Region + ?Sized>(
+    /// Observes what a log recorded; see [`AnyFilter::replay`].
+    pub fn replay<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
-        recorded: &Recorded,
+        recorded: &LoggedObservations,
         verdicts: &mut Vec<Verdict>,
     ) {
         let first = registers.observations();
-        let mut filtered = Part::new(region, 0..self.filter.region_bytes());
+        let mut filtered = SubRegion::new(region, 0..self.filter.region_bytes());
         self.filter
-            .observe_recorded(&mut filtered, registers, recorded, verdicts);
+            .replay(&mut filtered, registers, recorded, verdicts);
         if let Some(table) = &self.audit {
-            let mut audited = Part::new(region, self.audit_start()..self.region_bytes());
+            let mut audited = SubRegion::new(region, self.audit_start()..self.region_bytes());
             let mask = table.sample_mask(audited.bytes());
             let mut next = first;
-            let known = recorded.observations.iter().zip(&recorded.gaps);
+            let known = recorded.observations.iter().zip(&recorded.skipped_before);
             let judged = known.zip(verdicts).map(|((observation, &gap), verdict)| {
                 let position = next + u64::from(gap);
                 next = position + 1;
-                Judged {
+                JudgedKey {
                     position,
                     fingerprint: observation.fingerprint,
                     verdict: *verdict,
                 }
             });
-            let judged: Vec<Judged> = judged.filter(|it| it.fingerprint.0 & mask == 0).collect();
+            let judged: Vec<JudgedKey> = judged.filter(|it| it.fingerprint.0 & mask == 0).collect();
             table.observe(&mut audited, judged.iter().copied());
         }
     }
 
-    /// Takes a key out; see [`AnyFilter::forget`].
+    /// Removes a key; see [`AnyFilter::forget`].
     pub fn forget<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         fingerprint: Fingerprint,
     ) -> Result<Verdict, CannotForget> {
-        let mut filtered = Part::new(region, 0..self.filter.region_bytes());
+        let mut filtered = SubRegion::new(region, 0..self.filter.region_bytes());
         let verdict = self.filter.forget(&mut filtered, registers, fingerprint)?;
         if let Some(table) = &self.audit {
-            let mut audited = Part::new(region, self.audit_start()..self.region_bytes());
+            let mut audited = SubRegion::new(region, self.audit_start()..self.region_bytes());
             table.forget(&mut audited, fingerprint);
         }
         Ok(verdict)
     }
 
-    /// Makes the state that of a filter which has met what either of two has; see
-    /// [`AnyFilter::unite`]. Both are of one kind but for the length of their audit.
-    pub fn unite(
+    /// Turns the state into that of a filter which has observed the keys of both; see
+    /// [`AnyFilter::merge`]. Only the sizes of the audits may differ.
+    pub fn merge(
         &self,
         region: &mut [u8],
         registers: &mut Registers,
@@ -191,7 +192,7 @@ impl AuditedFilter {
         let (other, other_region, other_registers) = other;
         let position = registers.observations();
         let (filtered, audited) = region.split_at_mut(self.filter.region_bytes());
-        self.filter.unite(
+        self.filter.merge(
             filtered,
             registers,
             other.filter_bytes(other_region),
@@ -202,61 +203,63 @@ impl AuditedFilter {
             (Some(table), Some(other_table)) => {
                 let audited = &mut audited[self.audit_start() - self.filter.region_bytes()..];
                 let other_bytes = &other_region[other.audit_start()..];
-                table.unite(audited, other_table, other_bytes, position);
+                table.merge(audited, other_table, other_bytes, position);
                 Ok(())
             }
-            _ => Err("one of the two was made with an audit and the other without"),
+            _ => Err("one of the two was created with an audit and the other without"),
         }
     }
 
-    /// Which observations must be known to come to the same state again.
-    pub fn trace(&self, region: &[u8]) -> Trace {
-        if !self.filter.seen_leaves_no_trace() {
-            return Trace::new(0);
+    /// Returns which observations a log must record so that replaying it gives the same state.
+    pub fn log_policy(&self, region: &[u8]) -> LogPolicy {
+        if !self.filter.seen_leaves_state_unchanged() {
+            return LogPolicy::new(0);
         }
         let audited = self.audit.as_ref().map(|table| {
             let bytes = &region[self.audit_start()..];
             table.sample_mask(bytes)
         });
-        Trace::new(audited.unwrap_or(u64::MAX))
+        LogPolicy::new(audited.unwrap_or(u64::MAX))
     }
 
-    /// Where the audit lies in the region, if there is one.
+    /// Returns the position of the audit in the region; None if there is none.
     pub fn audit_range(&self) -> Option<Range<usize>> {
         self.audit
             .as_ref()
             .map(|_| self.audit_start()..self.region_bytes())
     }
 
-    /// What the audit has found, if there is one.
+    /// Returns the results of the audit; None if there is none.
     pub fn report(&self, region: &[u8], registers: &Registers) -> Option<AuditReport> {
         self.report_of_audit(&region[self.audit_range()?], registers)
     }
 
-    /// [`report`](AuditedFilter::report) from the audit's bytes alone.
+    /// Returns the same as [`report`](AuditedFilter::report), given only the bytes of the audit.
     pub fn report_of_audit(&self, audit: &[u8], registers: &Registers) -> Option<AuditReport> {
         let table = self.audit.as_ref()?;
         Some(AuditReport::of(table, audit, registers.into()))
     }
 }
 
-/// Tells the observations that change more than counts from those that do not. Taken
-/// before a batch it holds for all of it, as the sample only ever shrinks.
+/// Decides which observations a log must record in full: those that change more than counts. A
+/// policy taken before a batch holds for the whole batch, because the sample only shrinks.
 #[derive(Clone, Copy, Debug)]
-pub struct Trace {
-    /// A Seen key leaves a trace if none of these bits of its fingerprint is set.
+#[doc(hidden)]
+pub struct LogPolicy {
+    /// A Seen key must be recorded if none of these bits of its fingerprint is set.
     seen_mask: u64,
 }
 
-impl Trace {
-    /// Besides New keys, those whose fingerprint has none of these bits.
+impl LogPolicy {
+    /// Returns the policy that records New keys, and Seen keys whose fingerprint has none of these
+    /// bits.
     pub fn new(seen_mask: u64) -> Self {
-        Trace { seen_mask }
+        LogPolicy { seen_mask }
     }
 
-    /// Whether an observation must be known.
+    /// Whether an observation must be recorded in full.
     #[inline(always)]
-    pub fn is_left_by(self, fingerprint: Fingerprint, verdict: Verdict) -> bool {
+    pub fn must_log(self, fingerprint: Fingerprint, verdict: Verdict) -> bool {
         (verdict == Verdict::New) | (fingerprint.0 & self.seen_mask == 0)
     }
 }

@@ -1,22 +1,22 @@
-//! Taking keys out of the sample, in one pass over its slots.
+//! Removes keys from the sample, in one pass over its slots.
 //!
-//! The slots that are left are those of a table into which the keys that stay were put one
-//! by one, in the order in which they lay. Stores hold such tables, and a replay must come
-//! to the same bytes; so that is what the tests compare with.
+//! The result equals a table into which the remaining keys were inserted one by one, in the order
+//! of their slots. Stores contain such tables and a replay must give the same bytes, so the tests
+//! compare with exactly that.
 
 use super::table::{AuditTable, SampledKey};
 
 impl AuditTable {
-    /// Only the keys that stay stay; how many those are.
+    /// Removes the other keys; returns the number kept.
     ///
-    /// A key moves towards its home if at all, over slots that the pass has left behind: so
-    /// it needs no second table. But for the keys of a run that goes on from the last slot
-    /// to the first: those are put aside, and put in at their turn.
-    pub(super) fn sweep(&self, slots: &mut [u8], stays: impl Fn(&SampledKey) -> bool) -> u64 {
+    /// A key can only move towards its home slot, into slots that the pass has already left, so no
+    /// second table is needed. The exception is a run that continues from the last slot to the
+    /// first: its keys are set aside and inserted in their turn.
+    pub(super) fn retain(&self, slots: &mut [u8], keep: impl Fn(&SampledKey) -> bool) -> u64 {
         let is_free = |slots: &[u8], at: usize| SampledKey::read(self.slot(slots, at)).is_none();
         let (mut start, mut end) = (0, self.slots());
         if !is_free(slots, 0) && !is_free(slots, end - 1) {
-            // There is a free slot, so both of these end.
+            // The table is never full, so both loops end.
             while !is_free(slots, start) {
                 start += 1;
             }
@@ -27,7 +27,7 @@ impl AuditTable {
         let mut aside = |range: std::ops::Range<usize>| -> Vec<SampledKey> {
             let kept = range.clone().filter_map(|at| {
                 let key = SampledKey::read(self.slot(slots, at));
-                key.filter(&stays)
+                key.filter(&keep)
             });
             let kept = kept.collect();
             slots[self.bytes_of(range)].fill(0);
@@ -43,7 +43,7 @@ impl AuditTable {
                 continue;
             };
             slots[self.bytes_of(at..at + 1)].fill(0);
-            if stays(&key) {
+            if keep(&key) {
                 self.put(slots, &key);
                 count += 1;
             }
@@ -66,25 +66,21 @@ mod tests {
     use crate::fingerprint::Fingerprint;
     use crate::rng::Generator;
 
-    /// By a second table.
-    fn swept_anew(
-        table: &AuditTable,
-        slots: &[u8],
-        stays: impl Fn(&SampledKey) -> bool,
-    ) -> Vec<u8> {
+    /// Inserts the remaining keys into a second table.
+    fn rebuilt(table: &AuditTable, slots: &[u8], keep: impl Fn(&SampledKey) -> bool) -> Vec<u8> {
         let mut anew = vec![0; slots.len()];
         for slot in slots.chunks_exact(slots.len() / table.slots()) {
-            if let Some(key) = SampledKey::read(slot).filter(&stays) {
+            if let Some(key) = SampledKey::read(slot).filter(&keep) {
                 table.put(&mut anew, &key);
             }
         }
         anew
     }
 
-    /// Tables of all degrees of fullness; in some of the small ones every slot is in the run
-    /// that goes over the end, but for one.
+    /// Tables of all loads. In some of the small ones all slots but one belong to the run that
+    /// continues over the end.
     #[test]
-    fn what_is_left_lies_where_putting_it_in_anew_would_have_put_it() {
+    fn the_result_equals_a_table_built_from_the_remaining_keys() {
         let draws = Generator::from_seed(3);
         let mut drawn = (0..).map(|index| draws.draw(index));
         let mut over_the_end = 0;
@@ -104,9 +100,9 @@ mod tests {
             }
             let at_end = [0, table.slots() - 1].map(|at| SampledKey::read(table.slot(&slots, at)));
             over_the_end += u32::from(at_end.iter().all(Option::is_some));
-            let stays = |key: &SampledKey| key.fingerprint.0 & 1 == 0;
-            let expected = swept_anew(&table, &slots, stays);
-            let count = table.sweep(&mut slots, stays);
+            let keep = |key: &SampledKey| key.fingerprint.0 & 1 == 0;
+            let expected = rebuilt(&table, &slots, keep);
+            let count = table.retain(&mut slots, keep);
             assert_eq!(slots, expected, "{keys} keys in {} slots", table.slots());
             let left = (0..table.slots()).filter(|&at| {
                 let key = SampledKey::read(table.slot(&slots, at));

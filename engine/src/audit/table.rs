@@ -1,12 +1,12 @@
-//! The sample: one slot a key, found by open addressing.
+//! The table of sampled keys: one slot per key, with open addressing.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 0–7 | how many low bits of a fingerprint are zero in the sample |
-//! | 8–15 | keys in the table |
-//! | 16–23 | observations of sampled keys, ever |
-//! | 64–575 | 64 words: repeats by gap, estimated; word b counts gaps from 2^b on |
-//! | from 640 | slots of 24 bytes: fingerprint 8; last position plus one 8, with the top bit set if the key was dropped when it first came; repeats 4; repeats missed 4 |
+//! | 0–7 | the number of low bits that are 0 in the fingerprint of every sampled key |
+//! | 8–15 | the number of keys in the table |
+//! | 16–23 | the number of observations of sampled keys, ever |
+//! | 64–575 | 64 words: estimated repeats by gap; word b counts gaps from 2^b |
+//! | from 640 | slots of 24 bytes: fingerprint 8; last position plus one 8, with the top bit set if the first occurrence was a false positive; repeats 4; repeats missed 4 |
 //!
 //! An empty slot is all zeros, so zeroed bytes are an empty table that samples every key.
 
@@ -26,27 +26,26 @@ const GAPS: usize = 64;
 const SLOTS: usize = 640;
 const SLOT_BYTES: usize = 24;
 const DROPPED: u64 = 1 << 63;
-/// At most this many observations of sampled keys at the start, and later one in
-/// 2^[`SHARE_SHIFT`]: with few keys that come often, the sample shrinks so that it goes on
-/// costing little.
+/// The table records at most this many observations, plus one in 2^[`SHARE_SHIFT`]. If few keys
+/// occur very often, the sample shrinks, so that the audit stays cheap.
 const ALLOWANCE: u64 = 1 << 18;
 const SHARE_SHIFT: u32 = 6;
-/// Rarer samples are of no use.
+/// Smaller samples are useless.
 const MAX_SHIFT: u32 = 48;
 
-/// How many keys ahead their slots are asked for.
+/// How many keys ahead slots are prefetched.
 const LOOKAHEAD: usize = 12;
 
 /// A verdict on a key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Judged {
-    /// Where in the stream.
+pub(super) struct JudgedKey {
+    /// The position in the stream.
     pub position: u64,
     pub fingerprint: Fingerprint,
     pub verdict: Verdict,
 }
 
-/// What stands at the head of the table; kept at hand during a batch.
+/// The head of the table, which is kept in local variables during a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     shift: u32,
@@ -80,17 +79,17 @@ pub struct AuditTable {
     slots: usize,
 }
 
-/// What is known of a sampled key.
+/// The record of a sampled key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampledKey {
     pub fingerprint: Fingerprint,
-    /// Position of its last occurrence.
+    /// The position of its last occurrence.
     pub last: u64,
-    /// Whether it was taken for Seen when it first came.
+    /// Whether its first occurrence was reported as Seen.
     pub dropped: bool,
-    /// How often it came again.
+    /// How often it occurred again.
     pub repeats: u32,
-    /// How often that was taken for New.
+    /// How many of these repeats were reported as New.
     pub missed: u32,
 }
 
@@ -119,51 +118,51 @@ impl SampledKey {
 }
 
 impl AuditTable {
-    /// The audit that fits into so many bytes, if one does.
+    /// Returns the audit that fits into so many bytes; None if they are too few.
     pub fn of(bytes: u32) -> Option<Self> {
         let slots = (bytes as usize).saturating_sub(SLOTS) / SLOT_BYTES;
         (slots >= 4).then_some(AuditTable { slots })
     }
 
-    /// How long its bytes are.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         SLOTS + SLOT_BYTES * self.slots
     }
 
-    /// How many keys it holds before every second one leaves.
+    /// Returns the number of keys that it holds before every second one is removed.
     pub fn capacity(&self) -> usize {
         self.slots / 4 * 3
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Where some slots lie among all of them.
+    /// Returns the bytes of some slots among those of all slots.
     #[inline(always)]
     pub(super) fn bytes_of(&self, slots: Range<usize>) -> Range<usize> {
         SLOT_BYTES * slots.start..SLOT_BYTES * slots.end
     }
 
-    /// One of the slots.
+    /// Returns the bytes of one slot.
     #[inline(always)]
     pub(super) fn slot<'a>(&self, slots: &'a [u8], at: usize) -> &'a [u8] {
         &slots[self.bytes_of(at..at + 1)]
     }
 
-    /// The bits that are zero in the fingerprint of every sampled key.
+    /// Returns the bits that are 0 in the fingerprint of every sampled key.
     pub(super) fn sample_mask(&self, bytes: &[u8]) -> u64 {
         (1u64 << shift_of(bytes)) - 1
     }
 
-    /// Takes note of verdicts on keys of the sample, and of keys that are not, or no more.
+    /// Records verdicts. Keys that are not, or no longer, in the sample are ignored.
     pub(super) fn observe<R: Region + ?Sized>(
         &self,
         region: &mut R,
-        judged: impl Iterator<Item = Judged> + Clone,
+        judged: impl Iterator<Item = JudgedKey> + Clone,
     ) {
-        match region.plain() {
+        match region.untracked() {
             Some(plain) => self.note_all(plain, judged),
             None => self.note_all(region, judged),
         }
@@ -172,7 +171,7 @@ impl AuditTable {
     fn note_all<R: Region + ?Sized>(
         &self,
         region: &mut R,
-        judged: impl Iterator<Item = Judged> + Clone,
+        judged: impl Iterator<Item = JudgedKey> + Clone,
     ) {
         let mut later = judged.clone();
         for it in later.by_ref().take(LOOKAHEAD) {
@@ -184,7 +183,7 @@ impl AuditTable {
             if let Some(later) = later.next() {
                 self.prefetch(region.bytes(), later.fingerprint);
             }
-            // The sample may have shrunk since these were chosen.
+            // The sample may have shrunk since the keys were collected.
             if it.fingerprint.0 & counts.mask() != 0 {
                 continue;
             }
@@ -201,8 +200,8 @@ impl AuditTable {
     }
 
     #[inline(always)]
-    fn note<R: Region + ?Sized>(&self, region: &mut R, counts: &mut Counts, judged: Judged) {
-        let Judged {
+    fn note<R: Region + ?Sized>(&self, region: &mut R, counts: &mut Counts, judged: JudgedKey) {
+        let JudgedKey {
             position,
             fingerprint,
             verdict,
@@ -231,13 +230,14 @@ impl AuditTable {
         write_u64(region.bytes_mut(cell..cell + 8), 0, weight);
     }
 
-    /// Where a key would be if no other were in its way.
+    /// Returns the home slot of a key.
     #[inline(always)]
     fn home(&self, fingerprint: Fingerprint) -> usize {
         reduce(fingerprint.0, self.slots as u64) as usize
     }
 
-    /// Asks for where a key is, and for the line behind it: many are not at home.
+    /// Prefetches the home slot of a key and the next cache line: many keys are not in their home
+    /// slot.
     #[inline(always)]
     fn prefetch(&self, bytes: &[u8], fingerprint: Fingerprint) {
         let start = SLOTS + SLOT_BYTES * self.home(fingerprint);
@@ -245,7 +245,7 @@ impl AuditTable {
         prefetch(bytes, start + 64);
     }
 
-    /// Where a key is, or would be.
+    /// Returns the slot of a key and its record, or the slot where it would be inserted.
     #[inline(always)]
     pub(super) fn find(
         &self,
@@ -253,7 +253,7 @@ impl AuditTable {
         fingerprint: Fingerprint,
     ) -> (usize, Option<SampledKey>) {
         let mut at = self.home(fingerprint);
-        // Never full, so this ends.
+        // The table is never full, so the loop ends.
         loop {
             let key = SampledKey::read(self.slot(slots, at));
             if key.is_none_or(|key| key.fingerprint == fingerprint) {
@@ -266,33 +266,33 @@ impl AuditTable {
         }
     }
 
-    /// One more low bit must be zero from now on: every second key leaves.
+    /// Requires one more low bit to be 0, which removes every second key.
     fn halve(&self, bytes: &mut [u8], counts: &mut Counts) {
         if counts.shift >= MAX_SHIFT {
             return;
         }
         counts.shift += 1;
         let mask = counts.mask();
-        counts.keys = self.sweep(&mut bytes[SLOTS..], |key| key.fingerprint.0 & mask == 0);
-        // What was sampled at twice the rate counts half.
+        counts.keys = self.retain(&mut bytes[SLOTS..], |key| key.fingerprint.0 & mask == 0);
+        // Observations sampled at twice the rate count half.
         counts.sampled /= 2;
     }
 
-    /// The key was taken out of the filter: if it comes again, it is new.
+    /// Removes a key that was removed from the filter: its next occurrence is new.
     pub(super) fn forget<R: Region + ?Sized>(&self, region: &mut R, fingerprint: Fingerprint) {
         let known = self.find(&region.bytes()[SLOTS..], fingerprint).1;
         if known.is_some() {
             let bytes = region.bytes_mut(0..self.bytes());
             let mut counts = Counts::read(bytes);
-            counts.keys = self.sweep(&mut bytes[SLOTS..], |key| key.fingerprint != fingerprint);
+            counts.keys = self.retain(&mut bytes[SLOTS..], |key| key.fingerprint != fingerprint);
             counts.write(bytes);
         }
     }
 
-    /// Adds what another audit knows, of a stream that came after `position` observations
-    /// of this one. What was told of a key when it first came in the other stream is told
-    /// of no repeat here: that filter could not know it.
-    pub(super) fn unite(
+    /// Adds the records of another audit, whose stream followed `position` observations of this
+    /// one. If a key is in both, its first occurrence in the other stream counts neither as new
+    /// nor as a repeat: the other filter could not know it.
+    pub(super) fn merge(
         &self,
         bytes: &mut [u8],
         other: &AuditTable,
@@ -328,7 +328,7 @@ impl AuditTable {
         }
     }
 
-    /// Every key of the sample.
+    /// Returns every key of the sample.
     pub(super) fn keys<'a>(
         &self,
         bytes: &'a [u8],
@@ -338,14 +338,14 @@ impl AuditTable {
             .filter_map(SampledKey::read)
     }
 
-    /// How many repeats there were, estimated, with a gap from 2^b on, for each b.
+    /// Returns the estimated numbers of repeats with gaps from 2^b to 2^(b+1), for each b.
     pub(super) fn gaps(&self, bytes: &[u8]) -> Vec<u64> {
         (0..64).map(|b| read_u64(bytes, GAPS + 8 * b)).collect()
     }
 }
 
-/// How many low bits of a fingerprint are zero in the sample: one key in 2^this is in it.
-/// Whatever the bytes say, it is a shift that can be.
+/// Returns the number n of low bits that are 0 in the fingerprint of every sampled key: one key in
+/// 2^n is in the sample. At most 63, so that damaged bytes never cause an invalid shift.
 pub(super) fn shift_of(bytes: &[u8]) -> u32 {
     read_u64(bytes, SHIFT).min(63) as u32
 }
@@ -357,8 +357,8 @@ mod tests {
     use super::*;
     use crate::rng::Generator;
 
-    /// What the table must hold, the slow way.
-    fn truth(stream: &[(Fingerprint, Verdict)], mask: u64) -> BTreeMap<u64, SampledKey> {
+    /// Computes the expected records with a map.
+    fn expected_keys(stream: &[(Fingerprint, Verdict)], mask: u64) -> BTreeMap<u64, SampledKey> {
         let mut keys = BTreeMap::new();
         for (position, &(fingerprint, verdict)) in (0..).zip(stream) {
             if fingerprint.0 & mask != 0 {
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_its_sample_exactly_and_keeps_within_its_bytes() {
+    fn the_records_of_sampled_keys_are_exact() {
         for (bytes, universe) in [(1000, 10u64), (4096, 100), (4096, 5000), (20_000, 100_000)] {
             let table = AuditTable::of(bytes).expect("large enough");
             let mut region = vec![0; table.bytes()];
@@ -397,20 +397,20 @@ mod tests {
                     (Fingerprint(Generator::from_seed(key).draw(0)), verdict)
                 })
                 .collect();
-            // In batches, of which some see the sample shrink.
+            // In batches; the sample shrinks during some of them.
             let mut judged = (0..)
                 .zip(&stream)
-                .map(|(position, &(fingerprint, verdict))| Judged {
+                .map(|(position, &(fingerprint, verdict))| JudgedKey {
                     position,
                     fingerprint,
                     verdict,
                 });
             for length in (1..400).cycle().take(2000) {
-                let batch: Vec<Judged> = judged.by_ref().take(length).collect();
+                let batch: Vec<JudgedKey> = judged.by_ref().take(length).collect();
                 table.observe(&mut region[..], batch.iter().copied());
             }
             assert!(judged.next().is_none());
-            let expected = truth(&stream, table.sample_mask(&region));
+            let expected = expected_keys(&stream, table.sample_mask(&region));
             let found: BTreeMap<u64, SampledKey> = table
                 .keys(&region)
                 .map(|key| (key.fingerprint.0, key))
@@ -418,18 +418,18 @@ mod tests {
             assert_eq!(found, expected, "{bytes} bytes, {universe} keys");
             assert_eq!(Counts::read(&region).keys, expected.len() as u64);
             assert!(expected.len() <= table.capacity());
-            // Full enough to be of use.
+            // At least a quarter of the capacity is used.
             assert!(universe < 1000 || expected.len() > table.capacity() / 4);
         }
     }
 
     #[test]
-    fn few_keys_that_come_often_do_not_stay_dear() {
+    fn the_sample_shrinks_if_few_keys_occur_very_often() {
         let table = AuditTable::of(64 << 10).expect("large enough");
         let mut region = vec![0; table.bytes()];
         let draws = Generator::from_seed(1);
         let count = 1 << 24;
-        let judged = (0..count).map(|position| Judged {
+        let judged = (0..count).map(|position| JudgedKey {
             position,
             fingerprint: Fingerprint(draws.draw(position % 512)),
             verdict: Verdict::Seen,

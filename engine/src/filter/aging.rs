@@ -1,61 +1,78 @@
-//! Two generations a line: when the younger one is full, the older one is dropped.
+//! Two generations of bits per cache line: when the younger one is full, the older one is
+//! cleared.
 //!
-//! **Promises** that a new key is dropped with a chance of at most 1 − (1 − fill^k)²,
-//! for ever and in every line; and that a key is remembered until its line has filled one
-//! generation since, at the least. A repeat renews it.
+//! **Guarantee.** The false positive rate is at most 1 − (1 − fill^k)², on any stream and in every
+//! cache line. A key is remembered at least until its line has filled one more generation. A
+//! repeat renews the key.
 //!
-//! **Pick it** for an endless stream when the share of new keys dropped must be bounded
-//! and repeats do not lie too far back.
+//! **When to use it.** The stream is endless, the false positive rate must have an upper bound, and
+//! the last occurrence of a repeat is not too long ago.
 //!
-//! **How.** The bits of a line are two small Bloom filters, an active one and a warm one.
-//! With halves of eight bits, k = 2 and fill = 50: key `a` has the bits 1 and 6. They are
-//! set in neither half: New; they are set in the active half. Were they set in the warm
-//! half alone, `a` would be Seen, and set in the active half too, so that it stays. If
-//! the active half had more than four bits set before that, the warm half is cleared
-//! first and the two change places.
+//! **How it works.** The bits of a cache line are two small Bloom filters, an active half and a
+//! warm half. With halves of eight bits, k = 2 and fill = 50: key `a` has the bits 1 and 6. They
+//! are set in neither half, so `a` is New, and they are set in the active half. If they were set
+//! only in the warm half, `a` would be Seen and would also be set in the active half, so that it
+//! is remembered longer. If the active half has more than four bits set before a key is added, the
+//! warm half is cleared and the two halves change roles.
 //!
 //! **Paper.** Yoon, "Aging Bloom Filter with Two Active Buffers for Dynamic Sets", 2010.
-//! There the two buffers are the two halves of memory, and clearing one is a pause of its
-//! length. Here each line ages on its own: nothing takes longer than a line, the bound
-//! holds in every line instead of on average, and an observation touches one line.
+//!
+//! **Departure.** In the paper the two buffers are the two halves of the whole memory, and clearing
+//! one takes as long as writing half the memory. Here each cache line has its own generations: no
+//! operation takes longer than one cache line, the bound holds in every line and not only on
+//! average, and an observation touches one line.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::cache_lines::{CACHE_LINE_BYTES, CacheLines, ones};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::lines::{LINE_BYTES, Lines, ones};
+use super::parameter::Parameter;
 use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
-    Wanted,
+    BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
+    Requirement, Verdict,
 };
 use crate::bytes::{bit, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::region::Region;
 use crate::rng::Generator;
 
-const HALF_BYTES: usize = LINE_BYTES / 2;
-/// The last bit of either half is no key's; in the second half it says which is active.
+const HALF_BYTES: usize = CACHE_LINE_BYTES / 2;
+/// The number of bits of a half that keys use. The last bit of each half is not used by keys; in
+/// the second half it says which half is active.
 const HALF_BITS: u64 = 8 * HALF_BYTES as u64 - 1;
-/// That bit, in the last byte of a line.
-const FLAG: u8 = 0x80;
-/// How many positions in a half one number yields.
-const PIECES: u32 = 4;
+/// The bit that says which half is active, in the last byte of a cache line.
+const ACTIVE_FLAG: u8 = 0x80;
+/// The number of positions that one 64-bit number yields.
+const POSITIONS_PER_NUMBER: u32 = 4;
 
 /// The geometry of an aging filter.
 #[derive(Clone, Debug)]
 pub struct Aging {
     k: u32,
-    /// An active half with more bits set than this is full.
+    fill_percent: u32,
+    /// An active half with more set bits than this is full.
     full_bits: u32,
-    lines: Lines,
+    lines: CacheLines,
 }
 
 impl Aging {
-    /// Sets the key's bits in the active half, after a change of places if that was full;
-    /// returns how many more bits are set.
+    /// Returns the number of bits per key.
+    pub(crate) fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// Returns the percentage of set bits above which a half is full.
+    pub(crate) fn fill_percent(&self) -> u32 {
+        self.fill_percent
+    }
+
+    /// Sets the key's bits in the active half, after exchanging the halves if it was full.
+    /// Returns the change of the number of set bits.
     #[inline(always)]
     fn insert(&self, line: &mut [u8], probes: Probes) -> i64 {
         let mut active = active_half(line);
         let mut change = 0;
-        line[LINE_BYTES - 1] &= !FLAG;
+        line[CACHE_LINE_BYTES - 1] &= !ACTIVE_FLAG;
         if ones(&line[bytes_of(active)]) > self.full_bits {
             active = 1 - active;
             change -= i64::from(ones(&line[bytes_of(active)]));
@@ -65,14 +82,14 @@ impl Aging {
         for at in positions(self.k, probes) {
             change += i64::from(set_bit(half, at));
         }
-        line[LINE_BYTES - 1] |= FLAG * active as u8;
+        line[CACHE_LINE_BYTES - 1] |= ACTIVE_FLAG * active as u8;
         change
     }
 }
 
 #[inline(always)]
 fn active_half(line: &[u8]) -> usize {
-    usize::from(line[LINE_BYTES - 1] & FLAG != 0)
+    usize::from(line[CACHE_LINE_BYTES - 1] & ACTIVE_FLAG != 0)
 }
 
 #[inline(always)]
@@ -80,17 +97,17 @@ fn bytes_of(half: usize) -> std::ops::Range<usize> {
     half * HALF_BYTES..(half + 1) * HALF_BYTES
 }
 
-/// Where in the region a cell lies: the last bit of each half is left out.
+/// Returns the bit of the region where a cell is. The last bit of each half is not a cell.
 fn region_bit(index: u64) -> u64 {
     index / HALF_BITS * 8 * HALF_BYTES as u64 + index % HALF_BITS
 }
 
-/// The key's positions in a half, cut from its probes 16 bits at a time.
+/// Returns the key's positions in a half, cut from its probes 16 bits at a time.
 #[inline(always)]
 fn positions(k: u32, mut probes: Probes) -> impl Iterator<Item = u64> {
     let mut number = 0u64;
     (0..k).map(move |i| {
-        if i % PIECES == 0 {
+        if i % POSITIONS_PER_NUMBER == 0 {
             number = probes.next_bits();
         }
         number = number.rotate_left(16);
@@ -98,7 +115,7 @@ fn positions(k: u32, mut probes: Probes) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Whether the key is in the active half, and whether it is in the warm one.
+/// Returns whether the key is in the active half, and whether it is in the warm half.
 #[inline(always)]
 fn probe(k: u32, line: &[u8], probes: Probes) -> (bool, bool) {
     let (first, second) = line.split_at(HALF_BYTES);
@@ -114,55 +131,46 @@ fn probe(k: u32, line: &[u8], probes: Probes) -> (bool, bool) {
 impl Filter for Aging {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "aging",
-        title: "Aging Bloom filter, line by line",
-        summary: "Keeps two small Bloom filters in each line of memory; when the active one is \
-                  full, the other is cleared and takes its place.",
-        promise: "The share of new keys dropped has a bound that holds for ever, in every line; a \
-                  repeat is noticed if it does not lie too far back.",
-        choose_when: "The stream has no end and the share of new keys dropped must be bounded.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
+        title: "Aging Bloom filter per cache line",
+        summary: "Keeps two small Bloom filters in each cache line; when the active one is full, \
+                  the other is cleared and becomes the active one.",
+        promise: "The false positive rate has an upper bound on any stream and in every cache \
+                  line; a repeat is reported as Seen if its last occurrence is not too long ago.",
+        choose_when: "The stream is endless, and the false positive rate must have an upper bound.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::Ours,
         source: Citation {
             authors: "M. Yoon",
             title: "Aging Bloom Filter with Two Active Buffers for Dynamic Sets",
             year: 2010,
         },
+        advised_because: "old keys may be forgotten, and two generations per cache line forget \
+                          them evenly",
         drawing: Drawing {
             before: &["##.#.#.#|#..#.#.."],
             after: &["##.#.#.#|..#....#"],
-            caption: "A line has two halves. When the active one is full, the other is cleared \
-                      and becomes the active one; there the key is set.",
+            caption: "A cache line has two halves. When the active one is full, the other is \
+                      cleared and becomes the active one; the key is set there.",
         },
         parameters: &[
-            Parameter {
-                name: "k",
-                meaning: "bits set for each key",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 32,
-                    default: 6,
-                },
-            },
-            Parameter {
-                name: "fill",
-                meaning: "percent of the active bits past which they are full",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 99,
-                    default: 50,
-                },
-            },
+            Parameter::integer("k", "bits set for each key", 1..=32, 6),
+            Parameter::integer(
+                "fill",
+                "percentage of set bits above which the active half is full",
+                1..=99,
+                50,
+            ),
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+        let fill = spec.integer("fill");
         Ok(Aging {
             k: spec.integer("k") as u32,
-            full_bits: (spec.integer("fill") * HALF_BITS / 100) as u32,
-            lines: Lines::fitting(spec, memory_bits)?,
+            fill_percent: fill as u32,
+            full_bits: (fill * HALF_BITS / 100) as u32,
+            lines: CacheLines::fitting(spec, memory_bits)?,
         })
     }
 
@@ -179,28 +187,17 @@ impl Filter for Aging {
         self.lines.count() * 2 * HALF_BITS
     }
 
-    fn recount(&self, region: &[u8]) -> u64 {
-        let lines = region.chunks_exact(LINE_BYTES);
-        lines
-            .map(|line| u64::from(ones(line)) - active_half(line) as u64)
-            .sum()
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let load = registers.occupied() as f64 / self.cells() as f64;
-        let in_a_half = libm::pow(load, f64::from(self.k));
-        1.0 - (1.0 - in_a_half) * (1.0 - in_a_half)
+        let in_one_half = libm::pow(load, f64::from(self.k));
+        1.0 - (1.0 - in_one_half) * (1.0 - in_one_half)
     }
 
-    fn lines_touched(&self) -> u32 {
+    fn cache_lines_touched(&self) -> u32 {
         1
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
 
@@ -212,8 +209,8 @@ impl Filter for Aging {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, probes) = self.lines.place(observation.fingerprint);
-        let range = at..at + LINE_BYTES;
+        let (at, probes) = self.lines.locate(observation.fingerprint);
+        let range = at..at + CACHE_LINE_BYTES;
         let (in_active, in_warm) = probe(self.k, &region.bytes()[range.clone()], probes.clone());
         if in_active {
             return Verdict::Seen;
@@ -221,25 +218,19 @@ impl Filter for Aging {
         let change = self.insert(region.bytes_mut(range), probes);
         let occupied = registers.occupied_mut();
         *occupied = occupied.wrapping_add_signed(change);
-        match in_warm {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        Verdict::seen_if(in_warm)
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        let (at, probes) = self.lines.place(fingerprint);
-        let (in_active, in_warm) = probe(self.k, &region[at..at + LINE_BYTES], probes);
-        match in_active | in_warm {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        let (at, probes) = self.lines.locate(fingerprint);
+        let (in_active, in_warm) = probe(self.k, &region[at..at + CACHE_LINE_BYTES], probes);
+        Verdict::seen_if(in_active | in_warm)
     }
 
-    fn anatomy(&self) -> Anatomy {
-        Anatomy {
-            row: "half of a line",
-            ..Anatomy::of_bits(HALF_BITS, "cleared with their half of the line")
+    fn cell_layout(&self) -> CellLayout {
+        CellLayout {
+            row: "half of a cache line",
+            ..CellLayout::of_bits(HALF_BITS, "cleared with their half of the cache line")
         }
     }
 
@@ -247,22 +238,22 @@ impl Filter for Aging {
         u64::from(bit(region, region_bit(index)))
     }
 
-    /// Which half is active does not matter for what is held.
+    /// Which half is active does not influence whether the key is found.
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let (at, probes) = self.lines.place(fingerprint);
-        let line = (at / LINE_BYTES) as u64;
+        let (at, probes) = self.lines.locate(fingerprint);
+        let line = (at / CACHE_LINE_BYTES) as u64;
         let in_half = |half: u64| {
             let bits = positions(self.k, probes.clone());
             let indices = bits.map(|bit| (2 * line + half) * HALF_BITS + bit);
-            let places =
-                indices.map(|index| Place::read("bit", index, region_bit(index), 1, region));
-            places.collect()
+            let cells =
+                indices.map(|index| EvidenceCell::read("bit", index, region_bit(index), 1, region));
+            cells.collect()
         };
         Evidence {
             row: line,
-            wanted: Wanted::InUse,
+            required: Requirement::NonZero,
             links: Vec::new(),
-            ways: vec![in_half(0), in_half(1)],
+            alternatives: vec![in_half(0), in_half(1)],
         }
     }
 

@@ -1,104 +1,89 @@
-//! Where a key's k bits lie: each in a part of its own, or all in one shared span.
+//! The k bits of a key: each in a partition of its own, or all in one shared range.
 
-use super::{Anatomy, Evidence, Place, Verdict};
+use super::{CellLayout, Evidence, EvidenceCell, Verdict};
 use crate::bytes::{bit, count_ones};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 
-/// k spans of bits, behind one another or all the same.
+/// The bits of a partitioned or plain Bloom filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct BitPartitions {
     count: u32,
-    /// How many bits one position is chosen among.
-    pub span_bits: u64,
-    /// How far the next span lies behind this one: 0 if they are one.
+    /// The number of bits among which one position is chosen.
+    pub partition_bits: u64,
+    /// The distance from one partition to the next; 0 if all positions share the memory.
     stride_bits: u64,
 }
 
-impl Parts {
-    /// `count` equal parts of the memory.
-    pub fn separate(count: u64, memory_bits: u64) -> Self {
-        let span_bits = memory_bits / count;
-        Parts {
+impl BitPartitions {
+    /// Returns `count` partitions of equal size.
+    pub fn partitioned(count: u64, memory_bits: u64) -> Self {
+        let partition_bits = memory_bits / count;
+        BitPartitions {
             count: count as u32,
-            span_bits,
-            stride_bits: span_bits,
+            partition_bits,
+            stride_bits: partition_bits,
         }
     }
 
-    /// `count` positions in the whole memory.
+    /// Returns `count` positions that are all chosen in the whole memory.
     pub fn shared(count: u64, memory_bits: u64) -> Self {
-        Parts {
+        BitPartitions {
             count: count as u32,
-            span_bits: memory_bits,
+            partition_bits: memory_bits,
             stride_bits: 0,
         }
     }
 
+    /// Returns k.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The same parts, with their number as a constant, if it is that.
+    /// Whether each position has a partition of its own.
+    pub fn is_partitioned(&self) -> bool {
+        self.stride_bits > 0
+    }
+
+    /// Returns the same partitions with k as a compile-time constant; None if k is another.
     #[inline(always)]
-    pub fn known(self, count: u32) -> Option<Self> {
-        (self.count == count).then_some(Parts { count, ..self })
+    pub fn with_constant_count(self, count: u32) -> Option<Self> {
+        (self.count == count).then_some(BitPartitions { count, ..self })
     }
 
-    /// All bits of all parts.
-    pub fn bits(&self) -> u64 {
-        self.span_bits + u64::from(self.count - 1) * self.stride_bits
+    /// Returns the number of bits of all partitions.
+    pub fn cells(&self) -> u64 {
+        self.partition_bits + u64::from(self.count - 1) * self.stride_bits
     }
 
-    /// Where a part starts.
+    pub fn region_bytes(&self) -> u64 {
+        self.cells().div_ceil(8)
+    }
+
+    /// Returns the first bit of a partition.
     #[inline(always)]
-    pub fn start(&self, part: u64) -> u64 {
-        part * self.stride_bits
+    pub fn start(&self, partition: u64) -> u64 {
+        partition * self.stride_bits
     }
 
-    /// The position of a key in each part.
+    /// Returns the positions of a key, one per partition.
     #[inline(always)]
     pub fn positions(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
-        let parts = *self;
+        let partitions = *self;
         let mut probes = fingerprint.probes();
-        (0..u64::from(parts.count))
-            .map(move |part| parts.start(part) + probes.next_below(parts.span_bits))
+        (0..u64::from(partitions.count)).map(move |partition| {
+            partitions.start(partition) + probes.next_below(partitions.partition_bits)
+        })
     }
 
-    /// The bits, to be looked at.
-    pub fn anatomy(&self, loss: &'static str) -> Anatomy {
-        let bits = Anatomy::of_bits(self.span_bits, loss);
-        match self.stride_bits {
-            0 => bits,
-            _ => Anatomy {
-                row: "part",
-                ..bits
-            },
-        }
-    }
-
-    /// A bit, to be looked at.
-    pub fn cell(&self, region: &[u8], index: u64) -> u64 {
-        u64::from(bit(region, index))
-    }
-
-    /// The bits of a key, to be looked at.
-    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let positions = self.positions(fingerprint);
-        let mut bits = positions.map(|at| Place::read("bit", at, at, 1, region));
-        Evidence::all_in_use(0, &mut bits)
-    }
-
-    /// Seen if every one of the key's bits is set. All are looked at: their lines are on
-    /// the way already, and one branch an observation is guessed wrong less often than k.
+    /// Returns Seen if all bits of the key are set. All bits are read, without an early exit:
+    /// their cache lines are already on the way, and one branch per key is mispredicted less
+    /// often than k branches.
     #[inline(always)]
-    pub fn probe(&self, region: &[u8], fingerprint: Fingerprint) -> Verdict {
+    pub fn contains(&self, region: &[u8], fingerprint: Fingerprint) -> Verdict {
         let positions = self.positions(fingerprint);
-        match positions.fold(true, |all, at| all & bit(region, at)) {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        Verdict::seen_if(positions.fold(true, |all, at| all & bit(region, at)))
     }
 
     #[inline(always)]
@@ -108,8 +93,35 @@ impl Parts {
         }
     }
 
-    /// How many bits are set.
+    /// Counts the bits that are set.
     pub fn recount(&self, region: &[u8]) -> u64 {
-        count_ones(region, 0..self.bits())
+        count_ones(region, 0..self.cells())
+    }
+
+    /// Returns load^k. Partitions that are filled and cleared alike have about the same load.
+    pub fn false_positive_rate(&self, occupied: u64) -> f64 {
+        let load = occupied as f64 / self.cells() as f64;
+        load.powi(self.count as i32)
+    }
+
+    pub fn cell_layout(&self, loss: &'static str) -> CellLayout {
+        let bits = CellLayout::of_bits(self.partition_bits, loss);
+        match self.is_partitioned() {
+            false => bits,
+            true => CellLayout {
+                row: "partition",
+                ..bits
+            },
+        }
+    }
+
+    pub fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(bit(region, index))
+    }
+
+    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let positions = self.positions(fingerprint);
+        let mut bits = positions.map(|at| EvidenceCell::read("bit", at, at, 1, region));
+        Evidence::all_in_use(0, &mut bits)
     }
 }

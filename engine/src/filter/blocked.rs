@@ -1,27 +1,34 @@
-//! The blocked Bloom filter with a load cap: all bits of a key in one line of memory.
+//! The blocked Bloom filter with a load cap: all bits of a key are in one cache line.
 //!
-//! **Promises** that a new key is dropped with a chance of at most about cap^k, for
-//! ever; until a line reaches the cap, also that no repeat is missed. Past the cap a
-//! line forgets at random what it needs for the next key. With `cap=100` it never
-//! forgets: the plain blocked Bloom filter.
+//! **Guarantee.** The false positive rate stays below about cap^k, however long the stream is.
+//! There are no false negatives until a cache line reaches the cap. Beyond the cap the line
+//! clears as many random bits as the next key needs. With `cap=100` it never clears a bit and is
+//! the plain blocked Bloom filter.
 //!
-//! **Pick it** with four bits or more for each distinct key: it errs less than the
-//! filters of the literature there, and costs one line of memory a key.
+//! **When to use it.** There are at least four bits for each distinct key. It then has fewer
+//! errors than the filters of the papers on streams, and touches one cache line per key.
 //!
-//! **How.** With lines of eight bits, k = 2 and cap = 50: key `a` belongs to line 3 and
-//! has its bits 1 and 6. One is clear, so `a` is New. The line has five bits set, more
-//! than half; so two random bits of it are cleared, whatever they were, say 0 and 4.
-//! Then 1 and 6 are set. A line with four bits set or fewer is only added to.
+//! **How it works.** With cache lines of eight bits, k = 2 and cap = 50: key `a` belongs to line 3
+//! and has its bits 1 and 6. One of them is clear, so `a` is New. The line has five bits set,
+//! more than half, so two random bits are cleared, whether they are set or not, say 0 and 4. Then
+//! 1 and 6 are set. A line with four set bits or fewer clears nothing.
 //!
-//! **Sources.** Blocking: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
-//! Bloom Filters", 2007. Clearing k random bits an insertion: Bera et al., 2012, there
-//! at every insertion; the cap, which leaves a filter that is not full alone, is ours.
+//! **Papers.** Blocking: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
+//! Filters", 2007. Clearing k random bits per insertion: Bera et al., 2012.
+//!
+//! **Departure.** Bera et al. clear bits at every insertion. The cap is ours; below it nothing is
+//! forgotten.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::cache_lines::{
+    CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines, all_set, bit_positions, numbers_needed, ones,
+};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::lines::{LINE_BITS, LINE_BYTES, Lines, all_set, choices, numbers_for, ones};
+use super::parameter::Parameter;
 use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+    BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
+    Verdict,
 };
 use crate::bytes::{bit, clear_bit, count_ones, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
@@ -32,28 +39,45 @@ use crate::rng::Generator;
 #[derive(Clone, Debug)]
 pub struct Blocked {
     k: u32,
-    /// A line with more bits set than this clears some before it takes more.
+    cap_percent: u32,
+    /// A cache line with more set bits than this clears some before it takes a key.
     cap_bits: u32,
-    lines: Lines,
+    lines: CacheLines,
 }
 
 impl Blocked {
-    #[inline(always)]
-    fn is_seen(&self, line: &[u8], mut probes: Probes) -> bool {
-        all_set(line, choices(self.k, || probes.next_bits()))
+    /// Returns the number of bits per key.
+    pub(crate) fn k(&self) -> u32 {
+        self.k
     }
 
-    /// Makes room if need be, then sets the key's bits; returns how many more are set.
+    /// Returns the cap, in percent of a cache line's bits.
+    pub(crate) fn cap_percent(&self) -> u32 {
+        self.cap_percent
+    }
+
+    /// Returns the number of cache lines.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines.count()
+    }
+
+    #[inline(always)]
+    fn is_seen(&self, line: &[u8], mut probes: Probes) -> bool {
+        all_set(line, bit_positions(self.k, || probes.next_bits()))
+    }
+
+    /// Clears bits if the line is beyond the cap, then sets the key's bits. Returns the change of
+    /// the number of set bits.
     #[inline(always)]
     fn insert(&self, line: &mut [u8], mut probes: Probes, generator: Generator) -> i64 {
         let mut change = 0;
-        if u64::from(self.cap_bits) < LINE_BITS && ones(line) > self.cap_bits {
+        if u64::from(self.cap_bits) < CACHE_LINE_BITS && ones(line) > self.cap_bits {
             let mut draws = (0..).map(|index| generator.draw(index));
-            for at in choices(self.k, || draws.next().unwrap_or(0)) {
+            for at in bit_positions(self.k, || draws.next().unwrap_or(0)) {
                 change -= i64::from(clear_bit(line, at));
             }
         }
-        for at in choices(self.k, || probes.next_bits()) {
+        for at in bit_positions(self.k, || probes.next_bits()) {
             change += i64::from(set_bit(line, at));
         }
         change
@@ -64,60 +88,52 @@ impl Filter for Blocked {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "blocked",
         title: "Blocked Bloom filter with a load cap",
-        summary: "Sets k bits for each key, all in one line of memory; a line filled past its cap \
-                  clears random bits first.",
-        promise: "No repeat is missed while lines are below the cap; the share of new keys dropped \
-                  stays below about cap^k for ever.",
-        choose_when: "There are four bits or more for each distinct key, or speed matters most.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
+        summary: "Sets k bits for each key, all in one cache line; a cache line that is fuller \
+                  than the cap first clears random bits.",
+        promise: "There are no false negatives while the cache lines are below the cap; the false \
+                  positive rate always stays below about cap^k.",
+        choose_when: "There are at least four bits for each distinct key, or speed matters most.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::Ours,
         source: Citation {
             authors: "F. Putze, P. Sanders, J. Singler",
             title: "Cache-, Hash- and Space-Efficient Bloom Filters",
             year: 2007,
         },
+        advised_because: "a blocked Bloom filter makes few errors in this memory and is the \
+                          fastest, with one cache line per key; it forgets some keys where a cache \
+                          line is too full",
         drawing: Drawing {
             before: &["#.#..#..", "##.#.##.", ".#......"],
             after: &["#.#..#..", ".###..##", ".#......"],
-            caption: "All bits of a key lie in one line. A line that is past its cap first clears \
-                      as many random bits as the key needs.",
+            caption: "All bits of a key are in one cache line. A line that is fuller than the cap \
+                      first clears as many random bits as the key needs.",
         },
         parameters: &[
-            Parameter {
-                name: "k",
-                meaning: "bits set for each key",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 32,
-                    default: 4,
-                },
-            },
-            Parameter {
-                name: "cap",
-                meaning: "percent of a line's bits past which it forgets; 100 for never",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 100,
-                    default: 70,
-                },
-            },
+            Parameter::integer("k", "bits set for each key", 1..=32, 4),
+            Parameter::integer(
+                "cap",
+                "percentage of a cache line's bits above which it forgets; 100 means never",
+                1..=100,
+                70,
+            ),
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+        let cap = spec.integer("cap");
         Ok(Blocked {
             k: spec.integer("k") as u32,
-            cap_bits: (spec.integer("cap") * LINE_BITS / 100) as u32,
-            lines: Lines::fitting(spec, memory_bits)?,
+            cap_percent: cap as u32,
+            cap_bits: (cap * CACHE_LINE_BITS / 100) as u32,
+            lines: CacheLines::fitting(spec, memory_bits)?,
         })
     }
 
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
-        // The registry's default, and what the adviser picks for a stream it does not know.
+        // The default of this filter, and the project's default filter.
         [4, 6].map(|k| (self.k == k).then_some(Blocked { k, ..*self }))
     }
 
@@ -126,49 +142,49 @@ impl Filter for Blocked {
     }
 
     fn cells(&self) -> u64 {
-        self.lines.count() * LINE_BITS
+        self.lines.count() * CACHE_LINE_BITS
     }
 
     fn recount(&self, region: &[u8]) -> u64 {
         count_ones(region, 0..self.cells())
     }
 
-    /// Some lines get more keys than others, and those drop more. Keys a line are taken
-    /// for Poisson-distributed, with the mean that explains the load.
-    fn drop_chance(&self, registers: &Registers) -> f64 {
+    /// Some cache lines have more keys than others, and more false positives. The number of keys
+    /// per line is taken to be Poisson distributed, with the mean that explains the load.
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let load = registers.occupied() as f64 / self.cells() as f64;
-        let cap = f64::from(self.cap_bits) / LINE_BITS as f64;
-        let kept = libm::pow(1.0 - 1.0 / LINE_BITS as f64, f64::from(self.k));
+        let cap = f64::from(self.cap_bits) / CACHE_LINE_BITS as f64;
+        let kept = libm::pow(1.0 - 1.0 / CACHE_LINE_BITS as f64, f64::from(self.k));
         let mean = -libm::log(1.0 - load) / (1.0 - kept);
-        // Lines at the cap are alike; and so are, nearly, lines with so many keys.
+        // Lines at the cap all have the same load, and so, nearly, do lines with many keys.
         if load >= cap || mean > 600.0 {
             return libm::pow(load, f64::from(self.k));
         }
         let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
         let mut share = libm::exp(-mean);
         let mut clear = 1.0;
-        let mut chance = 0.0;
+        let mut rate = 0.0;
         for keys in 0..=most {
-            chance += share * libm::pow((1.0f64 - clear).min(cap), f64::from(self.k));
+            rate += share * libm::pow((1.0f64 - clear).min(cap), f64::from(self.k));
             share *= mean / f64::from(keys + 1);
             clear *= kept;
         }
-        chance.clamp(0.0, 1.0)
+        rate.clamp(0.0, 1.0)
     }
 
     fn comfortable_load(&self) -> Option<f64> {
         Some(0.5)
     }
 
-    fn lines_touched(&self) -> u32 {
+    fn cache_lines_touched(&self) -> u32 {
         1
     }
 
     fn draws(&self) -> u64 {
-        numbers_for(self.k)
+        numbers_needed(self.k)
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
 
@@ -180,8 +196,8 @@ impl Filter for Blocked {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, probes) = self.lines.place(observation.fingerprint);
-        let range = at..at + LINE_BYTES;
+        let (at, probes) = self.lines.locate(observation.fingerprint);
+        let range = at..at + CACHE_LINE_BYTES;
         if self.is_seen(&region.bytes()[range.clone()], probes.clone()) {
             return Verdict::Seen;
         }
@@ -192,17 +208,14 @@ impl Filter for Blocked {
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        let (at, probes) = self.lines.place(fingerprint);
-        match self.is_seen(&region[at..at + LINE_BYTES], probes) {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        let (at, probes) = self.lines.locate(fingerprint);
+        Verdict::seen_if(self.is_seen(&region[at..at + CACHE_LINE_BYTES], probes))
     }
 
-    fn anatomy(&self) -> Anatomy {
-        Anatomy {
-            row: "line",
-            ..Anatomy::of_bits(LINE_BITS, "cleared for newer keys")
+    fn cell_layout(&self) -> CellLayout {
+        CellLayout {
+            row: "cache line",
+            ..CellLayout::of_bits(CACHE_LINE_BITS, "cleared for newer keys")
         }
     }
 
@@ -211,10 +224,10 @@ impl Filter for Blocked {
     }
 
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let (at, mut probes) = self.lines.place(fingerprint);
-        let bits = choices(self.k, || probes.next_bits()).map(|bit| 8 * at as u64 + bit);
-        let mut places = bits.map(|bit| Place::read("bit", bit, bit, 1, region));
-        Evidence::all_in_use((at / LINE_BYTES) as u64, &mut places)
+        let (at, mut probes) = self.lines.locate(fingerprint);
+        let bits = bit_positions(self.k, || probes.next_bits()).map(|bit| 8 * at as u64 + bit);
+        let mut cells = bits.map(|bit| EvidenceCell::read("bit", bit, bit, 1, region));
+        Evidence::all_in_use((at / CACHE_LINE_BYTES) as u64, &mut cells)
     }
 
     #[inline(always)]

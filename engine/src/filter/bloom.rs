@@ -1,25 +1,31 @@
-//! The Bloom filter: k bits a key, set and never cleared.
+//! The Bloom filter: each key sets k bits, and no bit is ever cleared.
 //!
-//! **Promises** that a repeat is always noticed. A new key is dropped with a chance
-//! that starts at nothing and grows with every key kept: about (1 − e^(−k·n/m))^k after
-//! n distinct keys in m bits. It never forgets, so past its size it drops nearly all.
+//! **Guarantee.** No false negatives: a repeat is always reported as Seen. The false positive
+//! rate starts at 0 and grows with every key: it is about (1 − e^(−k·n/m))^k after n distinct
+//! keys in m bits. The filter never forgets; with far too many keys nearly every new key is
+//! reported as Seen.
 //!
-//! **Pick it** when the number of distinct keys is known and there are four bits or
-//! more for each.
+//! **When to use it.** The number of distinct keys is known, and there are at least four bits
+//! for each.
 //!
-//! **How.** With m = 16 and k = 2, key `a` has the positions 3 and 9, key `b` 9 and 14.
-//! `a` comes: bits 3 and 9 are clear, so it is New; set them. `b` comes: 9 is set but 14
-//! is clear, New; set 14. `a` again: both set, Seen. A key with the positions 3 and 14
-//! would be taken for Seen though it never came.
+//! **How it works.** With m = 16 and k = 2, key `a` has the positions 3 and 9, key `b` has 9 and
+//! 14. `a` arrives: bits 3 and 9 are clear, so it is New, and both are set. `b` arrives: 9 is set
+//! but 14 is clear, so it is New, and 14 is set. `a` again: both bits are set, Seen. A key with
+//! the positions 3 and 14 would be reported as Seen although it never occurred.
 //!
-//! **Paper.** B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors",
-//! 1970. `layout=partitioned` gives each of the k positions m/k bits of its own, as the
-//! filters of Bera et al. do; its error is a little higher and its parts can be split.
+//! **Paper.** B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970.
+//! With `layout=partitioned` each of the k positions has m/k bits of its own, as in the filters
+//! of Bera et al. Its false positive rate is slightly higher.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::bit_partitions::BitPartitions;
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::parts::Parts;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::parameter::Parameter;
+use super::{
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    delegate_reads,
+};
 use crate::bytes::set_bit;
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -28,98 +34,86 @@ use crate::rng::Generator;
 /// The geometry of a Bloom filter.
 #[derive(Clone, Debug)]
 pub struct Bloom {
-    parts: Parts,
+    partitions: BitPartitions,
+}
+
+impl Bloom {
+    /// Returns the number of bits per key.
+    pub(crate) fn k(&self) -> u32 {
+        self.partitions.count()
+    }
+
+    /// Whether each position has a partition of its own.
+    pub(crate) fn is_partitioned(&self) -> bool {
+        self.partitions.is_partitioned()
+    }
 }
 
 impl Filter for Bloom {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "bloom",
         title: "Bloom filter",
-        summary: "Sets k bits for each key and never clears one.",
-        promise: "A repeat is always noticed; new keys are dropped more often as it fills.",
-        choose_when: "The number of distinct keys is known and each can have four bits or more.",
-        errs: Errs::DropsNew,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
+        summary: "Sets k bits for each key and never clears a bit.",
+        promise: "A repeat is always reported as Seen; the false positive rate grows as the \
+                  filter fills.",
+        choose_when: "The number of distinct keys is known, and there are at least four bits for \
+                      each.",
+        errors: PossibleErrors::FalsePositives,
+        needs: Needs::NONE,
+        origin: Origin::Literature,
         source: Citation {
             authors: "B. H. Bloom",
             title: "Space/time trade-offs in hash coding with allowable errors",
             year: 1970,
         },
+        advised_because: "a plain Bloom filter misses no repeat and is expected to make the \
+                          fewest errors in this memory",
         drawing: Drawing {
             before: &["#..#....#...#..."],
             after: &["#.##...##...#..."],
-            caption: "A new key sets its 3 bits; one of them was set already. Nothing is ever \
+            caption: "The new key sets its 3 bits; one of them was already set. No bit is ever \
                       cleared.",
         },
         parameters: &[
-            Parameter {
-                name: "k",
-                meaning: "bits set for each key",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 32,
-                    default: 4,
-                },
-            },
-            Parameter {
-                name: "layout",
-                meaning: "whether the k positions share all bits or have a part each",
-                kind: Kind::Choice {
-                    options: &["shared", "partitioned"],
-                },
-            },
+            Parameter::integer("k", "bits set for each key", 1..=32, 4),
+            Parameter::choice(
+                "layout",
+                "whether the k positions share all bits or have one partition each",
+                &["shared", "partitioned"],
+            ),
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let k = spec.integer("k");
-        let parts = match spec.is_choice("layout", "partitioned") {
-            true => Parts::separate(k, memory_bits),
-            false => Parts::shared(k, memory_bits),
+        let partitions = match spec.is_choice("layout", "partitioned") {
+            true => BitPartitions::partitioned(k, memory_bits),
+            false => BitPartitions::shared(k, memory_bits),
         };
-        Ok(Bloom { parts })
+        Ok(Bloom { partitions })
     }
 
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
-        let known = |parts| Bloom { parts };
-        [self.parts.known(4).map(known), None]
+        let known = |partitions| Bloom { partitions };
+        [self.partitions.with_constant_count(4).map(known), None]
     }
 
-    fn region_bytes(&self) -> u64 {
-        self.cells().div_ceil(8)
-    }
+    delegate_reads!(partitions);
 
-    fn cells(&self) -> u64 {
-        self.parts.bits()
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.parts.recount(region)
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        // In parts, too: equal parts that are filled alike have the same load.
-        let load = registers.occupied() as f64 / self.cells() as f64;
-        load.powi(self.parts.count() as i32)
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
+        self.partitions.false_positive_rate(registers.occupied())
     }
 
     fn comfortable_load(&self) -> Option<f64> {
         Some(0.5)
     }
 
-    fn lines_touched(&self) -> u32 {
-        self.parts.count()
+    fn cache_lines_touched(&self) -> u32 {
+        self.partitions.count()
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
 
@@ -132,33 +126,21 @@ impl Filter for Bloom {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
+        if self.partitions.contains(region.bytes(), fingerprint) == Verdict::Seen {
             return Verdict::Seen;
         }
-        for position in self.parts.positions(fingerprint) {
+        for position in self.partitions.positions(fingerprint) {
             *registers.occupied_mut() += u64::from(set_bit(region, position));
         }
         Verdict::New
     }
 
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.parts.probe(region, fingerprint)
+    fn cell_layout(&self) -> CellLayout {
+        self.partitions.cell_layout("")
     }
 
-    fn anatomy(&self) -> Anatomy {
-        self.parts.anatomy("")
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.parts.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.parts.evidence(region, fingerprint)
-    }
-
-    /// A bit is set if either set it; the keys of both may count twice as New.
-    fn unite(
+    /// Takes the union of the bits. A key that both filters reported as New is counted twice.
+    fn merge(
         &self,
         region: &mut [u8],
         registers: &mut Registers,
@@ -175,6 +157,57 @@ impl Filter for Bloom {
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        self.parts.prefetch(region, fingerprint);
+        self.partitions.prefetch(region, fingerprint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{FilterSpec, SeenSet, SeenSetBuilder};
+
+    fn set(spec: &str, keys: std::ops::Range<u32>) -> SeenSet {
+        let spec: FilterSpec = spec.parse().expect("a filter");
+        let mut set = SeenSetBuilder::new(&spec)
+            .memory_bits(4099)
+            .seed(7)
+            .build()
+            .expect("small");
+        for key in keys {
+            set.observe(key.to_le_bytes());
+        }
+        set
+    }
+
+    #[test]
+    fn a_merged_filter_equals_one_that_observed_both_streams() {
+        for spec in ["bloom:k=3", "bloom:layout=partitioned"] {
+            let (one, other, both) = (set(spec, 0..300), set(spec, 200..500), set(spec, 0..500));
+            let (mut region, mut registers) = (one.region().to_vec(), one.registers().clone());
+            one.filter()
+                .merge(
+                    &mut region,
+                    &mut registers,
+                    other.region(),
+                    other.registers(),
+                )
+                .expect("a merged state");
+            assert!(region == both.region());
+            assert_eq!(registers.occupied(), both.registers().occupied());
+            assert_eq!(registers.observations(), 600);
+        }
+    }
+
+    #[test]
+    fn a_filter_that_forgets_refuses_to_merge_and_stays_unchanged() {
+        let forgets = set("stable", 0..10);
+        let (mut region, mut registers) = (forgets.region().to_vec(), forgets.registers().clone());
+        let refused = forgets.filter().merge(
+            &mut region,
+            &mut registers,
+            forgets.region(),
+            forgets.registers(),
+        );
+        assert!(refused.is_err_and(|reason| reason.contains("forgets")));
+        assert!(region == forgets.region() && registers == *forgets.registers());
     }
 }

@@ -1,78 +1,72 @@
-//! BSBF: a partitioned Bloom filter that clears a bit in each part for every key it adds.
+//! BSBF: a partitioned Bloom filter that clears one bit per partition for each key it adds.
 //!
-//! **Promises** neither rate. Both errors happen; the load creeps up towards full, but ever
-//! more slowly: as a part fills, more keys are taken for Seen and change nothing.
+//! **Guarantee.** Neither error rate is bounded. The load grows towards 1, but more and more
+//! slowly: as a partition fills, more keys are reported as Seen and change nothing.
 //!
-//! **Pick it** to compare with the literature. Where the number of distinct keys is
-//! bounded, a plain Bloom filter with the best k beats this family on *both* rates in 15 of
-//! the 24 settings that its paper publishes.
+//! **When to use it.** To compare with the literature. If the number of distinct keys is
+//! bounded, a plain Bloom filter with the best k has lower rates of *both* errors in 15 of the
+//! 24 settings that the paper publishes.
 //!
-//! **How.** k parts of s bits. With k = 2 and s = 8: key `a` has the position 5 in the
-//! first part and 1 in the second. One of them is clear, so `a` is New. First a random bit
-//! of each part is cleared, say 2 and 7, whether it was set or not; then 5 and 1 are set.
-//! A Seen key changes nothing.
+//! **How it works.** There are k partitions of s bits. With k = 2 and s = 8, key `a` has position
+//! 5 in the first partition and 1 in the second. One of these bits is clear, so `a` is New. First
+//! a random bit of each partition is cleared, say 2 and 7, whether it was set or not. Then 5 and 1
+//! are set. A Seen key changes nothing.
 //!
-//! **Paper.** Bera, Dutta, Narang, Bhattacherjee, "Advanced Bloom Filter Based
-//! Algorithms for Efficient Approximate Data De-Duplication in Streams", 2012,
-//! Algorithm 2. It prints DISTINCT and DUPLICATE swapped (taken literally it never
-//! inserts); we read it the other way round, which reproduces its tables.
+//! **Paper.** Bera, Dutta, Narang, Bhattacherjee, "Advanced Bloom Filter Based Algorithms for
+//! Efficient Approximate Data De-Duplication in Streams", 2012, Algorithm 2.
+//!
+//! **Departure.** The paper prints DISTINCT and DUPLICATE interchanged; read literally, the
+//! algorithm never inserts a key. We interchange them, which reproduces the paper's tables.
 
 use super::Registers;
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::bit_partitions::BitPartitions;
+use super::citation::Citation;
+use super::clearing_bloom::{ClearingBloom, ClearingRule, PARTITIONS};
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::in_parts::{Clearing, InParts};
-use super::parts::Parts;
 use crate::fingerprint::reduce;
 
 /// The geometry of a BSBF.
-pub type Bsbf = InParts<OneInEachPart>;
+pub type Bsbf = ClearingBloom<ClearInEachPartition>;
 
-/// A random bit of each part, whether it is set or not.
+/// Clears one random bit in each partition, whether it is set or not.
 #[derive(Clone, Copy, Debug)]
-pub struct OneInEachPart;
+pub struct ClearInEachPartition;
 
-impl Clearing for OneInEachPart {
+impl ClearingRule for ClearInEachPartition {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "bsbf",
         title: "Biased sampling based Bloom filter",
-        summary: "Clears a random bit in each of k parts for a new key, then sets one in each.",
-        promise: "Neither error rate is bounded; the load grows ever more slowly.",
-        choose_when: "To compare with its paper: a plain Bloom filter with the best k beats this \
-                      family on both rates in 15 of the paper's 24 settings.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
-        source: Citation {
-            authors: "S. K. Bera, S. Dutta, A. Narang, S. Bhattacherjee",
-            title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
-                    De-Duplication in Streams",
-            year: 2012,
-        },
+        summary: "For a new key, clears one random bit in each of k partitions and then sets the \
+                  key's bit in each.",
+        promise: "Neither error rate is bounded; the load grows more and more slowly.",
+        choose_when: "To compare with its paper: a plain Bloom filter with the best k has lower \
+                      rates of both errors in 15 of the paper's 24 settings.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::StreamPaper,
+        source: Citation::BERA_2012,
+        advised_because: Descriptor::FEWEST_ERRORS,
         drawing: Drawing {
             before: &["#..#..|.#..#."],
             after: &["...##.|.##..."],
-            caption: "A new key clears a random bit in each part, then sets its own.",
+            caption: "The new key clears a random bit in each partition, then sets its own bits.",
         },
-        parameters: &[Parameter {
-            name: "k",
-            meaning: "parts, and bits set for each key",
-            kind: Kind::Integer {
-                min: 1,
-                max: 32,
-                default: 2,
-            },
-        }],
+        parameters: &[PARTITIONS],
     };
 
     #[inline(always)]
-    fn victims(parts: &Parts) -> u64 {
-        u64::from(parts.count())
+    fn clear_count(partitions: &BitPartitions) -> u64 {
+        u64::from(partitions.count())
     }
 
     #[inline(always)]
-    fn victim(parts: &Parts, _: &Registers, number: u64, draw: u64) -> Option<u64> {
-        Some(parts.start(number) + reduce(draw, parts.span_bits))
+    fn position_to_clear(
+        partitions: &BitPartitions,
+        _: &Registers,
+        number: u64,
+        draw: u64,
+    ) -> Option<u64> {
+        Some(partitions.start(number) + reduce(draw, partitions.partition_bits))
     }
 }

@@ -1,27 +1,32 @@
-//! Buffering: the latest distinct keys, whole, and nothing of the others.
+//! Buffering: stores the most recent distinct keys as whole fingerprints.
 //!
-//! **Promises** that a new key is never dropped (two keys are one only if their 64-bit
-//! fingerprints are equal). A repeat is noticed if fewer other keys came since than there is
-//! room for; else it is let through.
+//! **Guarantee.** No false positives (two keys are confused only if their 64-bit fingerprints are
+//! equal). A repeat is reported as Seen if fewer other keys occurred since than the buffer holds;
+//! otherwise it is reported as New.
 //!
-//! **Pick it** when no new key may be lost and repeats lie close together. A key takes 192
-//! bits with `lru` and 128 with `clock`, index and all.
+//! **When to use it.** No new key may be lost, and repeats follow soon. A key takes 192 bits with
+//! `lru` and 128 with `clock`, including the index.
 //!
-//! **How.** With room for two keys: `a` New, `b` New, `a` Seen and renewed, `c` New: `b`, not
-//! met for the longest time, is given up. `b` again: New, though it came before. With
-//! `policy=clock` a hand goes round the slots: it passes one whose key was met again since
-//! the last round, taking that mark away, and gives up the first without a mark. A key that
-//! comes in has no mark.
+//! **How it works.** With room for two keys: `a` is New, `b` is New, `a` is Seen and becomes the
+//! most recent, `c` is New and evicts `b`, the least recently used. `b` again: New, although it
+//! occurred before. With `policy=clock` a hand moves around the slots. It skips a slot whose key
+//! occurred again since the last round and clears that mark; it evicts the first key without a
+//! mark. A key that is added has no mark.
 //!
-//! **Paper.** Deng, Rafiei, "Approximately Detecting Duplicates for Streaming Data using
-//! Stable Bloom Filters", 2006, section 5.2; the policies are those of Broder, Najork,
-//! Wiener, "Efficient URL caching for World Wide Web crawling", 2003. The papers count 64
-//! bits a key and leave the index and the order out; we count all.
+//! **Papers.** Deng, Rafiei, "Approximately Detecting Duplicates for Streaming Data using Stable
+//! Bloom Filters", 2006, section 5.2. The policies are those of Broder, Najork, Wiener, "Efficient
+//! URL caching for World Wide Web crawling", 2003.
+//!
+//! **Departure.** The papers count 64 bits per key, without index and order. We count all of them.
 
-use super::buffer_table::BufferTable;
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::buffer_table::{BufferTable, POLICY};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::{
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    delegate_reads,
+};
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
@@ -29,42 +34,37 @@ use crate::rng::Generator;
 /// The geometry of a buffer.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    table: BufferTable,
+    pub(super) table: BufferTable,
+}
+
+impl Buffer {
+    /// Whether the eviction policy is Clock.
+    pub(crate) fn is_clock(&self) -> bool {
+        self.table.is_clock()
+    }
 }
 
 impl Filter for Buffer {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "buffer",
         title: "Buffer of fingerprints",
-        summary: "Keeps the latest distinct keys as whole fingerprints and gives up the least \
+        summary: "Stores the most recent distinct keys as whole fingerprints and evicts the least \
                   recent.",
-        promise: "A new key is never dropped; a repeat is missed if too many keys came in between.",
-        choose_when: "No new key may be lost and repeats lie close together.",
-        errs: Errs::MissesRepeats,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
-        source: Citation {
-            authors: "F. Deng, D. Rafiei",
-            title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
-                    Filters",
-            year: 2006,
-        },
+        promise: "A new key is never reported as Seen; a repeat is reported as New if too many \
+                  other keys occurred in between.",
+        choose_when: "No new key may be lost, and repeats follow soon.",
+        errors: PossibleErrors::FalseNegatives,
+        needs: Needs::NONE,
+        origin: Origin::Literature,
+        source: Citation::DENG_2006,
+        advised_because: "the keys that repeat fit into memory as whole fingerprints",
         drawing: Drawing {
             before: &["abcdef"],
             after: &["abcxef"],
-            caption: "Whole fingerprints, a slot each. When all slots are taken, the key not met \
-                      for the longest time gives up its own.",
+            caption: "Each slot holds a whole fingerprint. If all slots are in use, the new key \
+                      replaces the least recently used one.",
         },
-        parameters: &[Parameter {
-            name: "policy",
-            meaning: "whom a full buffer gives up: the key not met for the longest time, or \
-                          the next one going round that was not met again",
-            kind: Kind::Choice {
-                options: &["lru", "clock"],
-            },
-        }],
+        parameters: &[POLICY],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
@@ -73,32 +73,18 @@ impl Filter for Buffer {
         })
     }
 
-    fn region_bytes(&self) -> u64 {
-        self.table.region_bytes()
-    }
+    delegate_reads!(table);
 
-    fn cells(&self) -> u64 {
-        self.table.capacity()
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.table.recount(region)
-    }
-
-    /// But for equal fingerprints, one pair in 2^64.
-    fn drop_chance(&self, _: &Registers) -> f64 {
+    /// Ignores equal fingerprints: their probability is 2^−64 per pair of keys.
+    fn false_positive_rate(&self, _: &Registers) -> f64 {
         0.0
     }
 
-    fn lines_touched(&self) -> u32 {
-        self.table.lines_touched()
+    fn cache_lines_touched(&self) -> u32 {
+        self.table.cache_lines_touched()
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
 
@@ -114,20 +100,8 @@ impl Filter for Buffer {
             .observe(region, registers, observation.fingerprint)
     }
 
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.table.contains(region, fingerprint)
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        self.table.anatomy()
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.table.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.table.evidence(region, fingerprint)
+    fn cell_layout(&self) -> CellLayout {
+        self.table.cell_layout()
     }
 
     #[inline(always)]
@@ -136,13 +110,13 @@ impl Filter for Buffer {
     }
 
     #[inline(always)]
-    fn prefetch_further(
+    fn prefetch_dependent(
         &self,
         region: &[u8],
         _: &Registers,
         _: Generator,
         fingerprint: Fingerprint,
     ) {
-        self.table.prefetch_further(region, fingerprint);
+        self.table.prefetch_dependent(region, fingerprint);
     }
 }

@@ -1,30 +1,40 @@
-//! A bounded set of fingerprints that forgets by recency, with its index in the region.
+//! A bounded set of fingerprints with LRU or Clock eviction, and its hash index, in the region.
 //!
-//! A slot a key. Slots are found through chains: bucket b of `capacity` heads leads to a
-//! slot, and each slot to the next of its bucket. A link is a slot's number plus one, so
-//! zeros are an empty table. Slots fill in order; from then on each new key takes the slot
-//! of the key that the policy gives up.
+//! Each key has one slot. Slots are found through chained hashing: each of `capacity` buckets
+//! has a head that links to a slot, and each slot links to the next one of its bucket. A link is
+//! the slot's number plus one, so zeroed bytes are an empty table. Slots fill in order. After
+//! that each new key takes the slot of the key that the policy evicts.
 //!
-//! | policy | slot | the rest |
+//! | policy | slot | index |
 //! |---|---|---|
 //! | lru | fingerprint, next in bucket, newer, older: 20 bytes | heads, 4 bytes each |
-//! | clock | fingerprint, next in bucket (top bit: met again): 12 bytes | heads, 4 bytes each |
+//! | clock | fingerprint, next in bucket (top bit: referenced): 12 bytes | heads, 4 bytes each |
 //!
-//! The filter's own registers: those of the [order](super::recency), or the clock's hand.
+//! The filter's own registers are those of the [recency list](super::recency_list), or the
+//! hand of the clock.
 
-use super::recency::Recency;
-use super::{Anatomy, BuildError, Evidence, FilterSpec, Place, Registers, Verdict};
+use super::parameter::Parameter;
+use super::recency_list::RecencyList;
+use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Verdict};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 
-/// Whom a full table gives up.
+/// The parameter `policy`.
+pub(super) const POLICY: Parameter = Parameter::choice(
+    "policy",
+    "which key a full buffer evicts: the least recently used (lru), or the next one in a \
+     circle that did not occur again since the last round (clock)",
+    &["lru", "clock"],
+);
+
+/// Which key a full table evicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Policy {
-    /// The key not met for the longest time.
+    /// The least recently used key.
     Lru,
-    /// The next key, going round, that was not met again since the last round.
+    /// The next key in a circle whose reference bit is not set.
     Clock,
 }
 
@@ -36,16 +46,19 @@ pub(super) struct BufferTable {
 }
 
 const HEAD_BYTES: u64 = 4;
-const CHAIN: usize = 8;
-const ORDER: usize = 12;
-/// In a clock's chain field: the key was met again.
-const MET_AGAIN: u32 = 1 << 31;
+/// The offset of the link to the next slot of the bucket.
+const NEXT: usize = 8;
+/// The offset of the links of the recency list.
+const RECENCY: usize = 12;
+/// The reference bit of the clock policy, in the link to the next slot.
+const REFERENCED: u32 = 1 << 31;
 const MAX_CAPACITY: u64 = (1 << 31) - 1;
 
+/// The register with the hand of the clock.
 const HAND: usize = 0;
 
 impl BufferTable {
-    /// As many slots as the memory has room for, of a spec with a `policy`.
+    /// Returns a table with as many slots as the memory holds. Reads the parameter `policy`.
     pub fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let mut table = BufferTable {
             capacity: 1,
@@ -73,31 +86,38 @@ impl BufferTable {
         }
     }
 
-    /// What a key takes, its share of the index included.
+    /// Returns the memory per key, including its share of the index.
     pub fn key_bits(&self) -> u64 {
         8 * (self.slot_bytes() as u64 + HEAD_BYTES)
     }
 
-    pub fn capacity(&self) -> u64 {
+    /// Returns the number of slots.
+    pub fn cells(&self) -> u64 {
         u64::from(self.capacity)
     }
 
     pub fn region_bytes(&self) -> u64 {
-        self.capacity() * self.key_bits() / 8
+        self.cells() * self.key_bits() / 8
     }
 
-    /// A new key in a full table: its bucket's head, the slot given up, that key's bucket,
-    /// and with `lru` the neighbours in the order.
-    pub fn lines_touched(&self) -> u32 {
+    /// Whether the eviction policy is Clock.
+    pub fn is_clock(&self) -> bool {
+        self.policy == Policy::Clock
+    }
+
+    /// Returns the cache lines that a new key touches in a full table: the head of its bucket,
+    /// the evicted slot, the bucket of the evicted key, and with `lru` two neighbours in the
+    /// recency list.
+    pub fn cache_lines_touched(&self) -> u32 {
         match self.policy {
             Policy::Lru => 5,
             Policy::Clock => 3,
         }
     }
 
-    /// How many slots are in use: those that a chain leads to.
+    /// Counts the slots that a chain leads to.
     pub fn recount(&self, region: &[u8]) -> u64 {
-        let chains = (0..self.capacity()).map(|bucket| {
+        let chains = (0..self.cells()).map(|bucket| {
             let mut length = 0;
             let mut link = self.slot_of(read_u32(region, self.head_at(bucket)));
             while let Some(slot) = link {
@@ -110,13 +130,10 @@ impl BufferTable {
     }
 
     pub fn contains(&self, region: &[u8], fingerprint: Fingerprint) -> Verdict {
-        match self.find(region, fingerprint) {
-            Some(_) => Verdict::Seen,
-            None => Verdict::New,
-        }
+        Verdict::seen_if(self.find(region, fingerprint).is_some())
     }
 
-    /// Looks a key up, and keeps it as the latest.
+    /// Looks a key up and makes it the most recent.
     #[inline(always)]
     pub fn observe<R: Region + ?Sized>(
         &self,
@@ -125,48 +142,46 @@ impl BufferTable {
         fingerprint: Fingerprint,
     ) -> Verdict {
         if let Some(slot) = self.find(region.bytes(), fingerprint) {
-            self.renew(region, registers, slot);
+            self.touch(region, registers, slot);
             return Verdict::Seen;
         }
-        let slot = match registers.occupied() < self.capacity() {
+        let slot = match registers.occupied() < self.cells() {
             true => {
                 *registers.occupied_mut() += 1;
                 (registers.occupied() - 1) as u32
             }
             false => {
-                let victim = self.give_up(region, registers);
-                self.leave_bucket(region, victim);
-                victim
+                let evicted = self.evict(region, registers);
+                self.unlink(region, evicted);
+                evicted
             }
         };
-        self.enter(region, registers, slot, fingerprint);
+        self.insert(region, registers, slot, fingerprint);
         Verdict::New
     }
 
-    /// The slots, to be looked at.
-    pub fn anatomy(&self) -> Anatomy {
-        Anatomy {
+    pub fn cell_layout(&self) -> CellLayout {
+        CellLayout {
             cell: "slot",
             content: "fingerprint",
             row: "buffer",
-            row_cells: self.capacity(),
-            most: u64::MAX,
-            loss: "given up for newer keys",
+            row_cells: self.cells(),
+            max_value: u64::MAX,
+            loss: "evicted for newer keys",
         }
     }
 
-    /// A slot, to be looked at.
     pub fn cell(&self, region: &[u8], index: u64) -> u64 {
         read_u64(region, self.at(index as u32))
     }
 
-    /// The chain of a key's bucket, to be looked at.
+    /// Returns the chain of a key's bucket.
     pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let bucket = self.bucket_of(fingerprint);
         let mut evidence = Evidence::any_equal(bucket, fingerprint.0, &mut std::iter::empty());
         let mut offset_bits = 8 * self.head_at(bucket) as u64;
-        let mut link = Place::read("head", bucket, offset_bits, 32, region);
-        // No chain is longer than the table, unless the region is damaged.
+        let mut link = EvidenceCell::read("head", bucket, offset_bits, 32, region);
+        // Bounded, because the chain of a damaged region may be a circle.
         for _ in 0..=self.capacity {
             let next = self.slot_of(link.value as u32);
             evidence.links.push(link);
@@ -174,23 +189,24 @@ impl BufferTable {
                 break;
             };
             offset_bits = 8 * self.at(slot) as u64;
-            let cell = Place::read("slot", u64::from(slot), offset_bits, 64, region);
-            evidence.ways.push(vec![cell]);
-            offset_bits += 8 * CHAIN as u64;
-            link = Place::read("link", u64::from(slot), offset_bits, 32, region);
+            let cell = EvidenceCell::read("slot", u64::from(slot), offset_bits, 64, region);
+            evidence.alternatives.push(vec![cell]);
+            offset_bits += 8 * NEXT as u64;
+            link = EvidenceCell::read("link", u64::from(slot), offset_bits, 32, region);
         }
         evidence
     }
 
-    /// Only the head of the chain: where the slots lie is known once it has come.
+    /// Prefetches the head of the chain. The address of the first slot is known only when the
+    /// head has arrived.
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
         prefetch(region, self.head_at(self.bucket_of(fingerprint)));
     }
 
-    /// The first slot of the chain.
+    /// Prefetches the first slot of the chain.
     #[inline(always)]
-    pub fn prefetch_further(&self, region: &[u8], fingerprint: Fingerprint) {
+    pub fn prefetch_dependent(&self, region: &[u8], fingerprint: Fingerprint) {
         let head = self.head_at(self.bucket_of(fingerprint));
         if let Some(slot) = self.slot_of(read_u32(region, head)) {
             prefetch(region, self.at(slot));
@@ -205,9 +221,9 @@ impl BufferTable {
     }
 
     #[inline(always)]
-    fn order(&self) -> Recency {
-        Recency {
-            first_byte: ORDER,
+    fn recency(&self) -> RecencyList {
+        RecencyList {
+            first_byte: RECENCY,
             stride_bytes: self.slot_bytes(),
             count: self.capacity,
         }
@@ -225,20 +241,20 @@ impl BufferTable {
 
     #[inline(always)]
     fn bucket_of(&self, fingerprint: Fingerprint) -> u64 {
-        reduce(fingerprint.0, self.capacity())
+        reduce(fingerprint.0, self.cells())
     }
 
-    /// The slot that a link leads to. A link past the end leads nowhere, so that no region,
-    /// whatever is in it, is read outside.
+    /// Returns the slot of a link; None for an empty link and for one beyond the last slot, so
+    /// that a damaged region never causes a read outside it.
     #[inline(always)]
     fn slot_of(&self, link: u32) -> Option<u32> {
-        let link = link & !MET_AGAIN;
+        let link = link & !REFERENCED;
         (1..=self.capacity).contains(&link).then(|| link - 1)
     }
 
     #[inline(always)]
     fn next(&self, region: &[u8], slot: u32) -> Option<u32> {
-        self.slot_of(read_u32(region, self.at(slot) + CHAIN))
+        self.slot_of(read_u32(region, self.at(slot) + NEXT))
     }
 
     #[inline(always)]
@@ -254,65 +270,65 @@ impl BufferTable {
         None
     }
 
-    fn renew<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, slot: u32) {
+    fn touch<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, slot: u32) {
         match self.policy {
             Policy::Clock => {
-                let chain = self.at(slot) + CHAIN;
-                let value = read_u32(region.bytes(), chain);
-                if value & MET_AGAIN == 0 {
-                    write_link(region, chain, value | MET_AGAIN);
+                let next = self.at(slot) + NEXT;
+                let value = read_u32(region.bytes(), next);
+                if value & REFERENCED == 0 {
+                    write_link(region, next, value | REFERENCED);
                 }
             }
-            Policy::Lru => self.order().renew(region, registers, slot),
+            Policy::Lru => self.recency().touch(region, registers, slot),
         }
     }
 
-    /// The slot whose key is to be forgotten; with `lru` it is out of the order then.
-    fn give_up<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers) -> u32 {
+    /// Chooses the slot whose key is forgotten, and removes it from the recency list.
+    fn evict<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers) -> u32 {
         match self.policy {
             Policy::Lru => {
-                let oldest = self.order().oldest(registers).unwrap_or(0);
-                self.order().leave(region, registers, oldest);
+                let oldest = self.recency().oldest(registers).unwrap_or(0);
+                self.recency().remove(region, registers, oldest);
                 oldest
             }
             Policy::Clock => {
-                let mut hand = (registers.own()[HAND] % self.capacity()) as u32;
+                let mut hand = (registers.own()[HAND] % self.cells()) as u32;
                 loop {
-                    let chain = self.at(hand) + CHAIN;
-                    let value = read_u32(region.bytes(), chain);
+                    let next = self.at(hand) + NEXT;
+                    let value = read_u32(region.bytes(), next);
                     let slot = hand;
                     hand = if hand + 1 == self.capacity {
                         0
                     } else {
                         hand + 1
                     };
-                    if value & MET_AGAIN == 0 {
+                    if value & REFERENCED == 0 {
                         registers.own_mut()[HAND] = u64::from(hand);
                         return slot;
                     }
-                    write_link(region, chain, value & !MET_AGAIN);
+                    write_link(region, next, value & !REFERENCED);
                 }
             }
         }
     }
 
-    /// Takes a slot out of the chain of its bucket.
-    fn leave_bucket<R: Region + ?Sized>(&self, region: &mut R, slot: u32) {
+    /// Removes a slot from the chain of its bucket.
+    fn unlink<R: Region + ?Sized>(&self, region: &mut R, slot: u32) {
         let fingerprint = Fingerprint(read_u64(region.bytes(), self.at(slot)));
-        let after = read_u32(region.bytes(), self.at(slot) + CHAIN) & !MET_AGAIN;
-        let mut place = self.head_at(self.bucket_of(fingerprint));
-        while let Some(found) = self.slot_of(read_u32(region.bytes(), place)) {
+        let after = read_u32(region.bytes(), self.at(slot) + NEXT) & !REFERENCED;
+        let mut link_at = self.head_at(self.bucket_of(fingerprint));
+        while let Some(found) = self.slot_of(read_u32(region.bytes(), link_at)) {
             if found == slot {
-                // The field before it keeps its own mark.
-                let mark = read_u32(region.bytes(), place) & MET_AGAIN;
-                write_link(region, place, after | mark);
+                // The link before it keeps its own reference bit.
+                let referenced = read_u32(region.bytes(), link_at) & REFERENCED;
+                write_link(region, link_at, after | referenced);
                 return;
             }
-            place = self.at(found) + CHAIN;
+            link_at = self.at(found) + NEXT;
         }
     }
 
-    fn enter<R: Region + ?Sized>(
+    fn insert<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
@@ -322,12 +338,12 @@ impl BufferTable {
         let head = self.head_at(self.bucket_of(fingerprint));
         let first = read_u32(region.bytes(), head);
         let at = self.at(slot);
-        let bytes = region.bytes_mut(at..at + CHAIN + 4);
+        let bytes = region.bytes_mut(at..at + NEXT + 4);
         write_u64(bytes, 0, fingerprint.0);
-        write_u32(bytes, CHAIN, first);
+        write_u32(bytes, NEXT, first);
         write_link(region, head, slot + 1);
         if self.policy == Policy::Lru {
-            self.order().enter(region, registers, slot);
+            self.recency().push_newest(region, registers, slot);
         }
     }
 }

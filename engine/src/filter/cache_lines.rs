@@ -1,39 +1,39 @@
-//! A region cut into lines of 64 bytes, one of which is all that a key touches.
+//! A region divided into cache lines of 64 bytes. A key touches only one of them.
 //!
-//! Lines are counted from the region's start. Where that is the start of a cache line,
-//! as in memory of our own and in stores, an observation costs one line of memory.
+//! The lines are counted from the start of the region. If the region starts at a cache line, as
+//! it does in memory that we allocate, an observation touches one cache line.
 
 use super::{BuildError, FilterSpec};
 use crate::bytes::read_u64;
 use crate::fingerprint::{Fingerprint, Probes, reduce};
 use crate::prefetch::prefetch;
 
-/// The length of a line.
-pub(super) const LINE_BYTES: usize = 64;
-/// The same in bits.
-pub(super) const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
+/// The size of a cache line in bytes.
+pub(super) const CACHE_LINE_BYTES: usize = 64;
+/// The size of a cache line in bits.
+pub(super) const CACHE_LINE_BITS: u64 = 8 * CACHE_LINE_BYTES as u64;
 
-/// How many bits of a number choose a bit of a line.
-const CHOICE_BITS: u32 = LINE_BITS.trailing_zeros();
-/// How many such choices one number holds.
-const CHOICES: u32 = u64::BITS / CHOICE_BITS;
+/// The number of random bits that choose one bit of a cache line.
+const POSITION_BITS: u32 = CACHE_LINE_BITS.trailing_zeros();
+/// The number of positions that one 64-bit number yields.
+const POSITIONS_PER_NUMBER: u32 = u64::BITS / POSITION_BITS;
 
-/// As many lines as a memory holds.
+/// The cache lines of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lines {
+pub(super) struct CacheLines {
     count: u64,
 }
 
-impl Lines {
-    /// At least one.
+impl CacheLines {
+    /// Returns as many cache lines as the memory holds, at least one.
     pub fn fitting(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        match memory_bits / LINE_BITS {
+        match memory_bits / CACHE_LINE_BITS {
             0 => Err(BuildError::TooSmall {
                 filter: spec.to_string(),
                 memory_bits,
-                minimum_bits: LINE_BITS,
+                minimum_bits: CACHE_LINE_BITS,
             }),
-            count => Ok(Lines { count }),
+            count => Ok(CacheLines { count }),
         }
     }
 
@@ -42,56 +42,57 @@ impl Lines {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.count * LINE_BYTES as u64
+        self.count * CACHE_LINE_BYTES as u64
     }
 
-    /// Where a key's line starts, and numbers that say nothing of which line it is.
+    /// Returns the byte offset of a key's cache line, and further random numbers of the key,
+    /// which are independent of the choice of the line.
     #[inline(always)]
-    pub fn place(&self, fingerprint: Fingerprint) -> (usize, Probes) {
+    pub fn locate(&self, fingerprint: Fingerprint) -> (usize, Probes) {
         let mut probes = fingerprint.probes();
         let line = probes.next_below(self.count);
-        (line as usize * LINE_BYTES, probes)
+        (line as usize * CACHE_LINE_BYTES, probes)
     }
 
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
         prefetch(
             region,
-            reduce(fingerprint.0, self.count) as usize * LINE_BYTES,
+            reduce(fingerprint.0, self.count) as usize * CACHE_LINE_BYTES,
         );
     }
 }
 
-/// How many numbers `choices` of `count` bits need.
-pub(super) fn numbers_for(count: u32) -> u64 {
-    u64::from(count.div_ceil(CHOICES))
+/// Returns how many 64-bit numbers [`bit_positions`] takes for `count` positions.
+pub(super) fn numbers_needed(count: u32) -> u64 {
+    u64::from(count.div_ceil(POSITIONS_PER_NUMBER))
 }
 
-/// `count` bits of a line, seven to a number.
+/// Returns `count` bit positions in a cache line, seven per 64-bit number.
 #[inline(always)]
-pub(super) fn choices(
+pub(super) fn bit_positions(
     count: u32,
     mut next_number: impl FnMut() -> u64,
 ) -> impl Iterator<Item = u64> {
     let mut number = 0;
     (0..count).map(move |i| {
-        if i % CHOICES == 0 {
+        if i % POSITIONS_PER_NUMBER == 0 {
             number = next_number();
         }
-        number = number.rotate_left(CHOICE_BITS);
-        number % LINE_BITS
+        number = number.rotate_left(POSITION_BITS);
+        number % CACHE_LINE_BITS
     })
 }
 
-/// Whether all of these bits of a line are set. All are looked at: they are in one line,
-/// and a branch for each would be guessed wrong.
+/// Whether all of these bits of a cache line are set. All are read, without an early exit: a
+/// branch per bit would be mispredicted.
 #[inline(always)]
 pub(super) fn all_set(line: &[u8], bits: impl Iterator<Item = u64>) -> bool {
     let word = |at: u64| read_u64(line, at as usize / 64 * 8);
     bits.fold(1, |all, at| all & (word(at) >> (at % 64))) != 0
 }
 
-/// How many bits of a line are set.
+/// Counts the set bits of a cache line.
 #[inline(always)]
 pub(super) fn ones(line: &[u8]) -> u32 {
     let words = line.chunks_exact(8);
@@ -104,26 +105,26 @@ mod tests {
     use crate::fingerprint::KeyHasher;
 
     #[test]
-    fn choices_are_the_pieces_of_numbers_from_the_top() {
+    fn positions_are_cut_from_the_top_of_each_number() {
         let mut numbers = [0x8040_2010_0804_0201u64, u64::MAX].into_iter();
-        let found: Vec<u64> = choices(8, || numbers.next().unwrap_or(0)).collect();
+        let found: Vec<u64> = bit_positions(8, || numbers.next().unwrap_or(0)).collect();
         assert_eq!(found, [256, 256, 256, 256, 256, 256, 256, 511]);
-        assert_eq!([1, 7, 8, 14, 15].map(numbers_for), [1, 1, 2, 2, 3]);
+        assert_eq!([1, 7, 8, 14, 15].map(numbers_needed), [1, 1, 2, 2, 3]);
     }
 
-    /// Which bit of its line a key takes says nothing of which line that is: counted in
-    /// 64 × 512 cells, chi-square with 32,767 degrees of freedom has deviation 256.
+    /// The bits that a key takes in its line are independent of the line: counted in 64 × 512
+    /// cells, chi-square with 32,767 degrees of freedom has a standard deviation of 256.
     #[test]
-    fn bits_are_independent_of_lines() {
-        let lines = Lines { count: 64 };
+    fn bits_are_independent_of_the_cache_line() {
+        let lines = CacheLines { count: 64 };
         let hasher = KeyHasher::new(5);
         let samples = 2_000_000u64;
-        for place in [0, 3, 6] {
+        for index in [0, 3, 6] {
             let mut grid = vec![0u32; 64 * 512];
             for key in 0..samples {
-                let (at, mut probes) = lines.place(hasher.fingerprint(&key.to_le_bytes()));
-                let bit = choices(7, || probes.next_bits()).nth(place).unwrap_or(0);
-                grid[at / LINE_BYTES * 512 + bit as usize] += 1;
+                let (at, mut probes) = lines.locate(hasher.fingerprint(&key.to_le_bytes()));
+                let bit = bit_positions(7, || probes.next_bits()).nth(index);
+                grid[at / CACHE_LINE_BYTES * 512 + bit.unwrap_or(0) as usize] += 1;
             }
             let expected = samples as f64 / grid.len() as f64;
             let terms = grid.iter().map(|&n| (f64::from(n) - expected).powi(2));

@@ -1,52 +1,50 @@
-//! What the cells of a filter are and how they lie, for people to look at.
+//! What the cells of a filter are and how they are arranged, for displaying them.
 
-use serde::Serialize;
-
-/// A filter's cells in words and numbers. How many there are is
-/// [`AnyFilter::cells`](super::AnyFilter::cells); 0 in one is an empty one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Anatomy {
-    /// What a cell is called: "bit".
+/// The cells of a filter, in words and numbers. [`AnyFilter::cells`](super::AnyFilter::cells) is
+/// their number. An empty cell has the value 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellLayout {
+    /// The name of a cell, such as "bit".
     pub cell: &'static str,
-    /// What a cell in use holds of a key: "fingerprint".
+    /// What a cell stores of a key, such as "fingerprint".
     pub content: &'static str,
-    /// What cells that belong together are called: "line".
+    /// The name of a group of cells, such as "cache line".
     pub row: &'static str,
-    /// How many cells belong together.
+    /// The number of cells in a group.
     pub row_cells: u64,
     /// The largest value of a cell.
-    pub most: u64,
-    /// What becomes of a key's cells, or of the key, as others come; it follows "was" or
-    /// "were". Empty if nothing does.
+    pub max_value: u64,
+    /// What newer keys do to the cells of a key; follows "was" or "were". Empty if they do
+    /// nothing.
     pub loss: &'static str,
 }
 
-impl Anatomy {
-    /// Cells that hold one bit and are one row.
+impl CellLayout {
+    /// Returns the layout of bits in one group.
     pub(super) fn of_bits(count: u64, loss: &'static str) -> Self {
-        Anatomy {
+        CellLayout {
             cell: "bit",
             content: "bit",
             row: "filter",
             row_cells: count,
-            most: 1,
+            max_value: 1,
             loss,
         }
     }
 
-    /// Cells that count and are one row.
-    pub(super) fn of_counters(count: u64, most: u32, loss: &'static str) -> Self {
-        Anatomy {
+    /// Returns the layout of counters in one group.
+    pub(super) fn of_counters(count: u64, max: u32, loss: &'static str) -> Self {
+        CellLayout {
             cell: "counter",
             content: "count",
-            most: u64::from(most),
-            ..Anatomy::of_bits(count, loss)
+            max_value: u64::from(max),
+            ..CellLayout::of_bits(count, loss)
         }
     }
 
-    /// What a cell holds, as it is shown: a number, or of a whole fingerprint its digits.
+    /// Formats the value of a cell: a number, or the hexadecimal digits of a whole fingerprint.
     pub fn value_in_words(&self, value: u64) -> String {
-        match self.most {
+        match self.max_value {
             u64::MAX => format!("{value:016x}"),
             _ => value.to_string(),
         }

@@ -1,91 +1,107 @@
-//! Filters of k parts that clear before they set: what BSBF, BSBFSD and RLBSBF share.
+//! Partitioned Bloom filters that clear bits before they set bits: what BSBF, BSBFSD and
+//! RLBSBF share.
 //!
-//! A key has one bit in each part and is Seen if all are set; a Seen key changes nothing.
-//! For a new key some random bits are cleared first, and then its own are set. Which bits
-//! those are is all that the three differ in: their [`Clearing`].
+//! A key has one bit in each partition and is Seen if all of them are set; a Seen key changes
+//! nothing. For a new key some random bits are cleared, and then the key's bits are set. The
+//! three filters differ only in which bits they clear: their [`ClearingRule`].
 
 use std::marker::PhantomData;
 
+use super::bit_partitions::BitPartitions;
 use super::descriptor::Descriptor;
-use super::parts::Parts;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::parameter::Parameter;
+use super::{
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    delegate_reads,
+};
 use crate::bytes::{clear_bit, set_bit};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::Region;
 use crate::rng::Generator;
 
-/// Which random bits make room for a new key.
-pub trait Clearing: Clone + Copy + std::fmt::Debug {
-    /// What the registry says of the filter.
+/// The parameter k of these filters and of RSBF.
+pub(super) const PARTITIONS: Parameter = Parameter::integer(
+    "k",
+    "number of partitions; each key sets one bit in each",
+    1..=32,
+    2,
+);
+
+/// Which random bits are cleared for a new key.
+pub trait ClearingRule: Clone + Copy + std::fmt::Debug {
+    /// The filter's entry in the registry.
     const DESCRIPTOR: Descriptor;
 
-    /// How many bits are cleared at the most, each chosen by one draw.
-    fn victims(parts: &Parts) -> u64;
+    /// Returns the largest number of bits that are cleared. Each is chosen by one draw.
+    fn clear_count(partitions: &BitPartitions) -> u64;
 
-    /// The bit that the draw of a number clears; nothing if it clears none.
-    fn victim(parts: &Parts, registers: &Registers, number: u64, draw: u64) -> Option<u64>;
+    /// Returns the bit that draw number `number` clears; None if it clears no bit.
+    fn position_to_clear(
+        partitions: &BitPartitions,
+        registers: &Registers,
+        number: u64,
+        draw: u64,
+    ) -> Option<u64>;
 
-    /// Takes note that a part has so many more bits set: 1, 0 or −1. Whoever wants to know
-    /// has one victim in each part, of the part's number.
-    fn note(_registers: &mut Registers, _part: u64, _change: i64) {}
+    /// Records that the number of set bits in a partition changed by 1, 0 or −1. A rule that
+    /// uses this clears at most one bit per partition, by the draw with the partition's number.
+    fn record_change(_registers: &mut Registers, _partition: u64, _change: i64) {}
 
-    /// The chance that a key never met would be taken for Seen now. Parts that are filled
-    /// and emptied alike have about the same load.
-    fn drop_chance(parts: &Parts, registers: &Registers) -> f64 {
-        let load = registers.occupied() as f64 / parts.bits() as f64;
-        load.powi(parts.count() as i32)
+    /// Returns the present false positive rate.
+    fn false_positive_rate(partitions: &BitPartitions, registers: &Registers) -> f64 {
+        partitions.false_positive_rate(registers.occupied())
     }
 }
 
 /// The geometry of such a filter.
 #[derive(Clone, Copy, Debug)]
-pub struct InParts<C> {
-    parts: Parts,
-    clearing: PhantomData<C>,
+pub struct ClearingBloom<C> {
+    partitions: BitPartitions,
+    rule: PhantomData<C>,
 }
 
-impl<C: Clearing> Filter for InParts<C> {
+impl<C> ClearingBloom<C> {
+    /// Returns the number of partitions.
+    pub(crate) fn k(&self) -> u32 {
+        self.partitions.count()
+    }
+}
+
+impl<C: ClearingRule> Filter for ClearingBloom<C> {
     const DESCRIPTOR: Descriptor = C::DESCRIPTOR;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        Ok(InParts {
-            parts: Parts::separate(spec.integer("k"), memory_bits),
-            clearing: PhantomData,
+        Ok(ClearingBloom {
+            partitions: BitPartitions::partitioned(spec.integer("k"), memory_bits),
+            rule: PhantomData,
         })
     }
 
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
-        let known = |parts| InParts { parts, ..*self };
-        [self.parts.known(2).map(known), None]
+        let known = |partitions| ClearingBloom {
+            partitions,
+            ..*self
+        };
+        [self.partitions.with_constant_count(2).map(known), None]
     }
 
-    fn region_bytes(&self) -> u64 {
-        self.cells().div_ceil(8)
+    delegate_reads!(partitions);
+
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
+        C::false_positive_rate(&self.partitions, registers)
     }
 
-    fn cells(&self) -> u64 {
-        self.parts.bits()
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.parts.recount(region)
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        C::drop_chance(&self.parts, registers)
-    }
-
-    fn lines_touched(&self) -> u32 {
-        self.parts.count() + C::victims(&self.parts) as u32
+    fn cache_lines_touched(&self) -> u32 {
+        self.partitions.count() + C::clear_count(&self.partitions) as u32
     }
 
     fn draws(&self) -> u64 {
-        C::victims(&self.parts)
+        C::clear_count(&self.partitions)
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
 
@@ -98,66 +114,56 @@ impl<C: Clearing> Filter for InParts<C> {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
-        if self.parts.probe(region.bytes(), fingerprint) == Verdict::Seen {
+        if self.partitions.contains(region.bytes(), fingerprint) == Verdict::Seen {
             return Verdict::Seen;
         }
         let mut occupied = registers.occupied();
-        let mut change = |registers: &mut Registers, part: u64, change: i64| {
-            C::note(registers, part, change);
+        let mut change = |registers: &mut Registers, partition: u64, change: i64| {
+            C::record_change(registers, partition, change);
             occupied = occupied.wrapping_add_signed(change);
         };
-        let victims = C::victims(&self.parts);
-        for number in 0..victims {
-            if let Some(victim) = C::victim(&self.parts, registers, number, generator.draw(number))
-            {
-                let cleared = i64::from(clear_bit(region, victim));
+        for number in 0..C::clear_count(&self.partitions) {
+            let draw = generator.draw(number);
+            let position = C::position_to_clear(&self.partitions, registers, number, draw);
+            if let Some(position) = position {
+                let cleared = i64::from(clear_bit(region, position));
                 change(registers, number, -cleared);
             }
         }
-        for (part, position) in (0..).zip(self.parts.positions(fingerprint)) {
+        for (partition, position) in (0..).zip(self.partitions.positions(fingerprint)) {
             let set = i64::from(set_bit(region, position));
-            change(registers, part, set);
+            change(registers, partition, set);
         }
         *registers.occupied_mut() = occupied;
         Verdict::New
     }
 
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.parts.probe(region, fingerprint)
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        self.parts.anatomy("cleared for newer keys")
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.parts.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.parts.evidence(region, fingerprint)
+    fn cell_layout(&self) -> CellLayout {
+        self.partitions.cell_layout("cleared for newer keys")
     }
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        self.parts.prefetch(region, fingerprint);
+        self.partitions.prefetch(region, fingerprint);
     }
 
+    /// Prefetches the bits to clear, if the key looks new.
     #[inline(always)]
-    fn prefetch_further(
+    fn prefetch_dependent(
         &self,
         region: &[u8],
         registers: &Registers,
         generator: Generator,
         fingerprint: Fingerprint,
     ) {
-        if self.parts.probe(region, fingerprint) == Verdict::Seen {
+        if self.partitions.contains(region, fingerprint) == Verdict::Seen {
             return;
         }
-        for number in 0..C::victims(&self.parts) {
+        for number in 0..C::clear_count(&self.partitions) {
             let draw = generator.draw(number);
-            if let Some(victim) = C::victim(&self.parts, registers, number, draw) {
-                prefetch(region, (victim / 8) as usize);
+            let position = C::position_to_clear(&self.partitions, registers, number, draw);
+            if let Some(position) = position {
+                prefetch(region, (position / 8) as usize);
             }
         }
     }

@@ -1,10 +1,11 @@
-//! What is known of a filter, as data. The command line's help, the page's form and
-//! the documents are made from it and repeat none of it.
+//! What is known about a filter, as data. The command line's help, the page's form and the
+//! documents are generated from it.
 
 use serde::Serialize;
 
+use super::citation::Citation;
 use super::drawing::Drawing;
-use super::spec::Value;
+use super::parameter::Parameter;
 
 /// An entry of the registry.
 #[derive(Debug, Serialize)]
@@ -13,26 +14,37 @@ pub struct Descriptor {
     pub name: &'static str,
     /// The name in a sentence.
     pub title: &'static str,
-    /// One sentence: how it works.
+    /// How the filter works, in one sentence.
     pub summary: &'static str,
-    /// One sentence: what it promises.
+    /// What the filter guarantees, in one sentence.
     pub promise: &'static str,
-    /// One sentence: when to choose it, or not to.
+    /// When to choose it, or not to, in one sentence.
     pub choose_when: &'static str,
-    /// Which way it can err.
-    pub errs: Errs,
-    /// What an observation must carry beside the fingerprint.
+    /// Which errors it can make.
+    #[serde(rename = "errs")]
+    pub errors: PossibleErrors,
+    /// What an observation must carry besides the fingerprint.
     pub needs: Needs,
-    /// Where it comes from.
+    /// Who designed it.
+    #[serde(skip)]
+    pub origin: Origin,
+    /// The paper that describes it, or that it builds on.
     pub source: Citation,
-    /// How it keeps a key.
+    /// Why the adviser recommends it: the end of a sentence that begins with the memory per
+    /// key, such as "with 8 bits for each distinct key, …".
+    #[serde(skip)]
+    pub advised_because: &'static str,
+    /// How a new key changes a few cells.
     pub drawing: Drawing,
-    /// Its parameters, in the order of the text form.
+    /// The parameters, in the order of the text form.
     pub parameters: &'static [Parameter],
 }
 
 impl Descriptor {
-    /// The parameter of a name, with its place.
+    /// The reason for filters that have no reason of their own.
+    pub(super) const FEWEST_ERRORS: &'static str = "its errors cost least here";
+
+    /// Returns the parameter with this name, and its index.
     pub fn parameter(&self, name: &str) -> Option<(usize, &'static Parameter)> {
         self.parameters
             .iter()
@@ -44,27 +56,33 @@ impl Descriptor {
 /// The errors a filter can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Errs {
-    /// A new key may be taken for a repeat; a repeat is always noticed.
-    DropsNew,
-    /// A repeat may be taken for new; a new key is never dropped.
-    MissesRepeats,
-    /// Either may happen.
+pub enum PossibleErrors {
+    /// A new key may be reported as Seen; a repeat is always reported as Seen.
+    #[serde(rename = "drops-new")]
+    FalsePositives,
+    /// A repeat may be reported as New; a new key is always reported as New.
+    #[serde(rename = "misses-repeats")]
+    FalseNegatives,
+    /// Both errors are possible.
     Both,
 }
 
-impl Errs {
-    /// The error in words.
+impl PossibleErrors {
+    /// Describes the errors; follows "it".
     pub const fn in_words(self) -> &'static str {
         match self {
-            Errs::DropsNew => "may drop new keys, never misses a repeat",
-            Errs::MissesRepeats => "may miss repeats, never drops a new key",
-            Errs::Both => "may drop new keys and may miss repeats",
+            PossibleErrors::FalsePositives => {
+                "can have false positives (a new key reported as Seen) but no false negatives"
+            }
+            PossibleErrors::FalseNegatives => {
+                "can have false negatives (a repeat reported as New) but no false positives"
+            }
+            PossibleErrors::Both => "can have false positives and false negatives",
         }
     }
 }
 
-/// What an observation must carry for a filter to work.
+/// What an observation must carry besides the fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Needs {
     /// A time.
@@ -73,85 +91,21 @@ pub struct Needs {
     pub importance: bool,
 }
 
-/// A published source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Citation {
-    /// Who.
-    pub authors: &'static str,
-    /// What.
-    pub title: &'static str,
-    /// When.
-    pub year: u16,
+impl Needs {
+    /// Nothing: the fingerprint is enough.
+    pub const NONE: Needs = Needs {
+        tick: false,
+        importance: false,
+    };
 }
 
-/// A parameter of a filter.
-#[derive(Debug, Serialize)]
-pub struct Parameter {
-    /// The name in a spec.
-    pub name: &'static str,
-    /// One phrase: what it sets.
-    pub meaning: &'static str,
-    /// What it may be.
-    #[serde(flatten)]
-    pub kind: Kind,
-}
-
-/// The values a parameter may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Kind {
-    /// A whole number.
-    Integer {
-        /// The least.
-        min: u64,
-        /// The most.
-        max: u64,
-        /// When none is given.
-        default: u64,
-    },
-    /// A number with up to six decimals, carried as a whole number of millionths: no
-    /// rounding can make two machines differ.
-    Decimal {
-        /// The least.
-        min_millionths: u64,
-        /// The most.
-        max_millionths: u64,
-        /// When none is given.
-        default_millionths: u64,
-    },
-    /// One of a few words; the first is the default.
-    Choice {
-        /// The words.
-        options: &'static [&'static str],
-    },
-}
-
-impl Kind {
-    /// What is allowed, in words.
-    pub fn allowed(&self) -> String {
-        match self {
-            Kind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
-            Kind::Decimal {
-                min_millionths,
-                max_millionths,
-                ..
-            } => format!(
-                "a number from {} to {} with at most 6 decimals",
-                Value::Decimal(*min_millionths),
-                Value::Decimal(*max_millionths)
-            ),
-            Kind::Choice { options } => format!("one of {}", options.join(", ")),
-        }
-    }
-
-    /// The value when none is given.
-    pub fn default_value(&self) -> Value {
-        match *self {
-            Kind::Integer { default, .. } => Value::Integer(default),
-            Kind::Decimal {
-                default_millionths, ..
-            } => Value::Decimal(default_millionths),
-            Kind::Choice { options } => Value::Choice(options.first().copied().unwrap_or("")),
-        }
-    }
+/// Who designed a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// One of the three papers on duplicates in streams whose tables this project reproduces.
+    StreamPaper,
+    /// Other published work.
+    Literature,
+    /// This project. The source is the work it builds on.
+    Ours,
 }

@@ -1,24 +1,24 @@
-//! A key's coming, drawn: a few cells before and after.
+//! A small picture of how a new key changes a few cells.
 
 use serde::Serialize;
 
-/// Rows of cells, a character each: `.` is empty, `#` a bit that is set, a digit a count, a
-/// letter a fingerprint, `x` that of the key that comes; `|` parts what is kept apart.
+/// Rows of cells, one character per cell: `.` is an empty cell, `#` a set bit, a digit a counter,
+/// a letter a fingerprint, `x` the fingerprint of the new key. `|` separates partitions.
 #[derive(Debug, Serialize)]
 pub struct Drawing {
-    /// Before a new key comes.
+    /// The cells before the new key.
     pub before: &'static [&'static str],
-    /// After it came.
+    /// The cells after it.
     pub after: &'static [&'static str],
-    /// What happened, in a sentence or two.
+    /// What happened, in one or two sentences.
     pub caption: &'static str,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Descriptor, Errs, registry};
+    use super::super::{Descriptor, PossibleErrors, registry};
 
-    /// Each cell before and after.
+    /// Returns each cell before and after.
     fn cells(it: &Descriptor) -> Vec<(char, char)> {
         let rows = it.drawing.before.iter().zip(it.drawing.after);
         rows.flat_map(|(before, after)| before.chars().zip(after.chars()))
@@ -26,7 +26,7 @@ mod tests {
     }
 
     #[test]
-    fn every_filter_is_drawn_in_cells_that_stay_where_they_are() {
+    fn every_drawing_has_the_same_cells_before_and_after() {
         for it in registry() {
             let lengths = |rows: &[&str]| rows.iter().map(|row| row.len()).collect::<Vec<_>>();
             let name = it.name;
@@ -52,9 +52,9 @@ mod tests {
         }
     }
 
-    /// A filter misses repeats because something of them is lost when others come.
+    /// A filter has false negatives because a new key removes something of an older one.
     #[test]
-    fn what_forgets_is_drawn_forgetting() {
+    fn a_filter_with_false_negatives_is_drawn_losing_something() {
         for it in registry() {
             let held = |cell: char| match cell {
                 '.' => 0,
@@ -67,11 +67,16 @@ mod tests {
                 found
             };
             let after = letters(|cell| cell.1);
-            let gone = letters(|cell| cell.0)
+            let lost = letters(|cell| cell.0)
                 .iter()
                 .any(|held| !after.contains(held));
             let lowered = cells(it).iter().any(|cell| held(cell.0) > held(cell.1));
-            assert_eq!(gone || lowered, it.errs != Errs::DropsNew, "{}", it.name);
+            assert_eq!(
+                lost || lowered,
+                it.errors != PossibleErrors::FalsePositives,
+                "{}",
+                it.name
+            );
         }
     }
 }

@@ -1,29 +1,34 @@
-//! DSQF, the dynamic SQF: rows that borrow buckets from one pool.
+//! DSQF, the dynamic SQF: rows take buckets from a shared pool.
 //!
-//! **Promises** neither rate. A new key is dropped if a key of its row has its signature; a
-//! repeat is missed if its bucket was taken away, and rows not asked for long lose theirs
-//! first.
+//! **Guarantee.** Neither error rate is bounded. A new key is reported as Seen if a key of its row
+//! has the same signature; a repeat is reported as New if its bucket was taken by another row. The
+//! least recently used rows lose their buckets first.
 //!
-//! **Pick it** to compare with the literature. Links and the order of rows take ten times
-//! the memory of the signatures they lead to; a buffer of whole fingerprints errs less.
+//! **When to use it.** To compare with the literature. The links and the order of the rows take ten
+//! times the memory of the signatures; a buffer of whole fingerprints has fewer errors.
 //!
-//! **How.** As [`Sqf`](super::Sqf), but a row is a chain of buckets. With a pool of three:
-//! rows 5, 2 and 5 again took one each. A new key of row 7 finds the pool empty; row 2 was
-//! not asked for the longest, so a random one of its buckets, its only one, goes to row 7.
-//! A Seen key makes its row the latest.
+//! **How it works.** As [`Sqf`](super::Sqf), but a row is a chain of buckets. With a pool of three,
+//! rows 5, 2 and again 5 took one bucket each. A new key of row 7 finds the pool empty. Row 2 is
+//! the least recently used, so one of its buckets, chosen at random, moves to row 7; here it has
+//! only one. A Seen key makes its row the most recently used.
 //!
 //! **Paper.** Dutta, Narang, Bera, "Streaming Quotient Filter: A Near Optimal Approximate
-//! Duplicate Detection Approach for Data Streams", 2013, section 5.1. It gives each row a
-//! time of last access; a linked order finds the oldest row without a search. Only rows that
-//! have a bucket are in it. A key's own row counts as accessed before a bucket is taken.
-//! Rows need not be a power of two. A row takes 12 bytes and a bucket 6.
+//! Duplicate Detection Approach for Data Streams", 2013, section 5.1.
+//!
+//! **Departures.** The paper stores the time of the last access of each row; a linked list finds
+//! the least recently used row without a search. Only rows that have a bucket are in the list. A
+//! key's own row counts as accessed before a bucket is taken. The number of rows need not be a
+//! power of two. A row takes 12 bytes and a bucket 6.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::recency::{AFTER_ORDER, Recency};
+use super::parameter::Parameter;
+use super::recency_list::RecencyList;
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
 use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+    BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
+    Verdict,
 };
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
 use crate::fingerprint::{Fingerprint, reduce};
@@ -31,27 +36,47 @@ use crate::prefetch::prefetch;
 use crate::region::Region;
 use crate::rng::Generator;
 
-/// The geometry of a DSQF: rows first, then the pool.
+/// The geometry of a DSQF. The rows come first in the region, then the pool of buckets.
 #[derive(Clone, Debug)]
 pub struct Dsqf {
     signatures: Signatures,
     rows: u32,
+    k: u32,
     buckets: u32,
 }
 
-/// First bucket's link, then the two links of the order.
+/// A row: the link to its first bucket, then the two links of the recency list.
 const ROW_BYTES: usize = 12;
-const ORDER: usize = 4;
-/// The link to the row's next bucket, then the signature.
+const RECENCY: usize = 4;
+/// A bucket: the link to the next bucket of its row, then the signature.
 const BUCKET_BYTES: usize = 6;
 const SIGNATURE: usize = 4;
 const MAX_BUCKETS: u64 = (1 << 32) - 2;
 
-/// Of the filter's own registers, the first behind the order's: over all buckets, how many
-/// remainders share the signature.
-const REMAINDERS_HELD: usize = AFTER_ORDER;
+/// The first of the filter's own registers after those of the recency list: the sum over all
+/// buckets of the number of remainders that share the bucket's signature.
+const REMAINDERS_HELD: usize = RecencyList::REGISTERS;
 
 impl Dsqf {
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Returns the average number of buckets per row.
+    pub(crate) fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// Returns the number of bits of a remainder, and how many of them are stored.
+    pub(crate) fn remainder_bits(&self) -> (u32, u32) {
+        (
+            self.signatures.remainder_bits(),
+            self.signatures.kept_bits(),
+        )
+    }
+
+    /// Returns a key's row and signature.
     #[inline(always)]
     fn locate(&self, fingerprint: Fingerprint) -> (u32, u32) {
         let mut probes = fingerprint.probes();
@@ -70,16 +95,16 @@ impl Dsqf {
         self.row_at(self.rows) + bucket as usize * BUCKET_BYTES
     }
 
-    /// The bucket that the link at a place leads to.
+    /// Returns the bucket of the link at a byte offset.
     #[inline(always)]
-    fn bucket_behind(&self, region: &[u8], place: usize) -> Option<u32> {
-        let link = read_u32(region, place);
+    fn linked_bucket(&self, region: &[u8], link_at: usize) -> Option<u32> {
+        let link = read_u32(region, link_at);
         (1..=self.buckets).contains(&link).then(|| link - 1)
     }
 
-    fn order(&self) -> Recency {
-        Recency {
-            first_byte: ORDER,
+    fn recency(&self) -> RecencyList {
+        RecencyList {
+            first_byte: RECENCY,
             stride_bytes: ROW_BYTES,
             count: self.rows,
         }
@@ -87,44 +112,44 @@ impl Dsqf {
 
     #[inline(always)]
     fn holds(&self, region: &[u8], row: u32, signature: u32) -> bool {
-        let mut place = self.row_at(row);
-        while let Some(bucket) = self.bucket_behind(region, place) {
-            place = self.bucket_at(bucket);
-            if u32::from(read_u16(region, place + SIGNATURE)) == signature {
+        let mut at = self.row_at(row);
+        while let Some(bucket) = self.linked_bucket(region, at) {
+            at = self.bucket_at(bucket);
+            if u32::from(read_u16(region, at + SIGNATURE)) == signature {
                 return true;
             }
         }
         false
     }
 
-    /// Takes a random bucket from the row not accessed for the longest.
-    fn take<R: Region + ?Sized>(
+    /// Takes a random bucket from the least recently used row.
+    fn take_bucket<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         draw: u64,
     ) -> u32 {
-        let row = self.order().oldest(registers).unwrap_or(0);
+        let row = self.recency().oldest(registers).unwrap_or(0);
         let mut length = 0;
-        let mut place = self.row_at(row);
-        while let Some(bucket) = self.bucket_behind(region.bytes(), place) {
+        let mut link_at = self.row_at(row);
+        while let Some(bucket) = self.linked_bucket(region.bytes(), link_at) {
             length += 1;
-            place = self.bucket_at(bucket);
+            link_at = self.bucket_at(bucket);
         }
-        let mut place = self.row_at(row);
+        let mut link_at = self.row_at(row);
         for _ in 0..reduce(draw, length) {
-            if let Some(bucket) = self.bucket_behind(region.bytes(), place) {
-                place = self.bucket_at(bucket);
+            if let Some(bucket) = self.linked_bucket(region.bytes(), link_at) {
+                link_at = self.bucket_at(bucket);
             }
         }
-        let taken = self.bucket_behind(region.bytes(), place).unwrap_or(0);
+        let taken = self.linked_bucket(region.bytes(), link_at).unwrap_or(0);
         let at = self.bucket_at(taken);
         let after = read_u32(region.bytes(), at);
         let lost = read_u16(region.bytes(), at + SIGNATURE);
-        write_u32(region.bytes_mut(place..place + 4), 0, after);
+        write_u32(region.bytes_mut(link_at..link_at + 4), 0, after);
         registers.own_mut()[REMAINDERS_HELD] -= self.signatures.shared_by(u32::from(lost));
         if length == 1 {
-            self.order().leave(region, registers, row);
+            self.recency().remove(region, registers, row);
         }
         taken
     }
@@ -134,40 +159,26 @@ impl Filter for Dsqf {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "dsqf",
         title: "Dynamic streaming quotient filter",
-        summary: "Keeps tiny signatures in chains, one a row, out of one pool; the row not asked \
-                  for the longest gives up a bucket.",
-        promise: "Neither error rate is bounded; rows in use keep what they hold.",
+        summary: "Stores tiny signatures in one chain per row, with buckets from a shared pool; \
+                  the least recently used row gives up a bucket.",
+        promise: "Neither error rate is bounded; recently used rows keep their signatures.",
         choose_when: "To compare with its paper: its links take ten times the memory of its \
                       signatures.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
-        source: Citation {
-            authors: "S. Dutta, A. Narang, S. K. Bera",
-            title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
-                    Approach for Data Streams",
-            year: 2013,
-        },
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::StreamPaper,
+        source: Citation::DUTTA_2013,
+        advised_because: Descriptor::FEWEST_ERRORS,
         drawing: Drawing {
             before: &["ab..", "c...", "dea."],
             after: &["a...", "cx..", "dea."],
-            caption: "Rows are chains of buckets out of one pool. When the pool is empty, the row \
-                      not asked for the longest gives one up.",
+            caption: "Rows are chains of buckets from a shared pool. When the pool is empty, the \
+                      least recently used row gives up a bucket.",
         },
         parameters: &[
             REMAINDER,
             REDUCED_REMAINDER,
-            Parameter {
-                name: "k",
-                meaning: "buckets a row on average",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 32,
-                    default: 4,
-                },
-            },
+            Parameter::integer("k", "average number of buckets per row", 1..=32, 4),
         ],
     };
 
@@ -193,6 +204,7 @@ impl Filter for Dsqf {
         Ok(Dsqf {
             signatures,
             rows: rows as u32,
+            k: k as u32,
             buckets: (rows * k) as u32,
         })
     }
@@ -205,29 +217,29 @@ impl Filter for Dsqf {
         u64::from(self.buckets)
     }
 
-    /// Those that a chain leads to.
+    /// Counts the buckets that a chain leads to.
     fn recount(&self, region: &[u8]) -> u64 {
         let mut count = 0;
         for row in 0..self.rows {
-            let mut place = self.row_at(row);
-            while let Some(bucket) = self.bucket_behind(region, place) {
+            let mut link_at = self.row_at(row);
+            while let Some(bucket) = self.linked_bucket(region, link_at) {
                 count += 1;
-                place = self.bucket_at(bucket);
+                link_at = self.bucket_at(bucket);
             }
         }
         count
     }
 
-    /// The signatures of a row are distinct, so the remainders that would be taken for one
-    /// of them add up.
-    fn drop_chance(&self, registers: &Registers) -> f64 {
+    /// The signatures of a row are distinct, so the numbers of remainders that share them add
+    /// up.
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let all = f64::from(self.rows) * self.signatures.remainders() as f64;
         registers.own()[REMAINDERS_HELD] as f64 / all
     }
 
-    /// The row, its neighbours in the order and the newest one; the oldest row, its bucket
-    /// and the row before it.
-    fn lines_touched(&self) -> u32 {
+    /// The row, its two neighbours in the recency list and the newest row; the oldest row, its
+    /// bucket and the row before it.
+    fn cache_lines_touched(&self) -> u32 {
         7
     }
 
@@ -235,7 +247,7 @@ impl Filter for Dsqf {
         1
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
 
@@ -250,8 +262,8 @@ impl Filter for Dsqf {
         let (row, signature) = self.locate(observation.fingerprint);
         let at = self.row_at(row);
         let held = self.holds(region.bytes(), row, signature);
-        if self.bucket_behind(region.bytes(), at).is_some() {
-            self.order().renew(region, registers, row);
+        if self.linked_bucket(region.bytes(), at).is_some() {
+            self.recency().touch(region, registers, row);
         }
         if held {
             return Verdict::Seen;
@@ -261,7 +273,7 @@ impl Filter for Dsqf {
                 *registers.occupied_mut() += 1;
                 (registers.occupied() - 1) as u32
             }
-            false => self.take(region, registers, generator.draw(0)),
+            false => self.take_bucket(region, registers, generator.draw(0)),
         };
         let first = read_u32(region.bytes(), at);
         let bucket_at = self.bucket_at(bucket);
@@ -270,7 +282,7 @@ impl Filter for Dsqf {
         write_u16(bytes, SIGNATURE, signature as u16);
         write_u32(region.bytes_mut(at..at + 4), 0, bucket + 1);
         if first == 0 {
-            self.order().enter(region, registers, row);
+            self.recency().push_newest(region, registers, row);
         }
         registers.own_mut()[REMAINDERS_HELD] += self.signatures.shared_by(signature);
         Verdict::New
@@ -278,20 +290,17 @@ impl Filter for Dsqf {
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (row, signature) = self.locate(fingerprint);
-        match self.holds(region, row, signature) {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        Verdict::seen_if(self.holds(region, row, signature))
     }
 
-    fn anatomy(&self) -> Anatomy {
-        Anatomy {
+    fn cell_layout(&self) -> CellLayout {
+        CellLayout {
             cell: "bucket",
             content: "signature",
             row: "row",
             row_cells: self.cells(),
-            most: u64::from(self.signatures.count()),
-            loss: "given up for a newer key, as its row was asked for the least recently",
+            max_value: u64::from(self.signatures.count()),
+            loss: "taken for a newer key because its row was the least recently used",
         }
     }
 
@@ -306,33 +315,33 @@ impl Filter for Dsqf {
             u64::from(signature),
             &mut std::iter::empty(),
         );
-        let mut place = self.row_at(row);
-        let mut link = Place::read("row", u64::from(row), 8 * place as u64, 32, region);
-        // No chain is longer than the pool, unless the region is damaged.
+        let mut at = self.row_at(row);
+        let mut link = EvidenceCell::read("row", u64::from(row), 8 * at as u64, 32, region);
+        // Bounded, because the chain of a damaged region may be a circle.
         for _ in 0..=self.buckets {
             evidence.links.push(link);
-            let Some(bucket) = self.bucket_behind(region, place) else {
+            let Some(bucket) = self.linked_bucket(region, at) else {
                 break;
             };
-            place = self.bucket_at(bucket);
-            let (index, offset_bits) = (u64::from(bucket), 8 * place as u64);
+            at = self.bucket_at(bucket);
+            let (index, offset_bits) = (u64::from(bucket), 8 * at as u64);
             let signature_bits = offset_bits + 8 * SIGNATURE as u64;
-            let cell = Place::read("bucket", index, signature_bits, 16, region);
-            evidence.ways.push(vec![cell]);
-            link = Place::read("link", index, offset_bits, 32, region);
+            let cell = EvidenceCell::read("bucket", index, signature_bits, 16, region);
+            evidence.alternatives.push(vec![cell]);
+            link = EvidenceCell::read("link", index, offset_bits, 32, region);
         }
         evidence
     }
 
-    /// Only the row: where its buckets lie is known once it has come.
+    /// Prefetches the row. The addresses of its buckets are known only when it has arrived.
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
         prefetch(region, self.row_at(self.locate(fingerprint).0));
     }
 
-    /// The first of its buckets, and its neighbours in the order.
+    /// Prefetches the first bucket of the row, and the row's neighbours in the recency list.
     #[inline(always)]
-    fn prefetch_further(
+    fn prefetch_dependent(
         &self,
         region: &[u8],
         _: &Registers,
@@ -340,9 +349,9 @@ impl Filter for Dsqf {
         fingerprint: Fingerprint,
     ) {
         let (row, _) = self.locate(fingerprint);
-        if let Some(bucket) = self.bucket_behind(region, self.row_at(row)) {
+        if let Some(bucket) = self.linked_bucket(region, self.row_at(row)) {
             prefetch(region, self.bucket_at(bucket));
-            self.order().prefetch_neighbours(region, row);
+            self.recency().prefetch_neighbours(region, row);
         }
     }
 }

@@ -1,115 +1,109 @@
-//! FPBuffering: a buffer that calls an unknown key Seen with a chance of q.
+//! FPBuffering: a buffer that reports an unknown key as Seen with probability q.
 //!
-//! **Promises** that a share q of new keys is dropped, by a draw, and that in turn the share
-//! of repeats missed is only 1 − q of what the buffer alone would miss.
+//! **Guarantee.** The false positive rate is q, by a random draw. The false negative rate is
+//! 1 − q times that of the buffer alone.
 //!
-//! **Pick it** never for work: the keys dropped are picked blindly. It is a yardstick: what
-//! a filter gains over it at the same share of new keys dropped, it gains by knowing
-//! something.
+//! **When to use it.** Never in production: its false positives are chosen blindly. It is a
+//! baseline. If another filter has the same false positive rate and fewer false negatives, it
+//! owes the difference to what it stores.
 //!
-//! **How.** As [`Buffer`](super::Buffer). A key that is not in the buffer enters it, and is
-//! called Seen with a chance of q, New else. To look a key up asks the buffer alone.
+//! **How it works.** As [`Buffer`](super::Buffer). A key that is not in the buffer is added, and
+//! reported as Seen with probability q and as New otherwise. `contains` looks only into the
+//! buffer.
 //!
-//! **Paper.** Deng, Rafiei, "Approximately Detecting Duplicates for Streaming Data using
-//! Stable Bloom Filters", 2006, section 5.2. As with `buffer`, index and order are counted.
+//! **Paper.** Deng, Rafiei, "Approximately Detecting Duplicates for Streaming Data using Stable
+//! Bloom Filters", 2006, section 5.2. As in `buffer`, we count index and order.
 
-use super::buffer_table::BufferTable;
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::buffer::Buffer;
+use super::buffer_table::POLICY;
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
+use super::parameter::Parameter;
+use super::{
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    delegate_reads,
+};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::region::Region;
 use crate::rng::Generator;
 
-/// The geometry of a buffer and its chance.
+/// The geometry of a buffer with false positives.
 #[derive(Clone, Debug)]
 pub struct FpBuffer {
-    table: BufferTable,
+    buffer: Buffer,
     q_millionths: u64,
+}
+
+const MILLION: u64 = 1_000_000;
+
+impl FpBuffer {
+    /// Returns the probability that an unknown key is reported as Seen.
+    pub(crate) fn q(&self) -> f64 {
+        self.q_millionths as f64 / MILLION as f64
+    }
+
+    /// Whether the eviction policy is Clock.
+    pub(crate) fn is_clock(&self) -> bool {
+        self.buffer.is_clock()
+    }
 }
 
 impl Filter for FpBuffer {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "fpbuffer",
         title: "Buffer with false positives (FPBuffering)",
-        summary: "A buffer that calls a key it does not hold Seen with a chance of q.",
-        promise: "A share q of new keys is dropped; repeats are missed 1 - q times as often as by \
+        summary: "A buffer that reports a key it does not hold as Seen with probability q.",
+        promise: "The false positive rate is q; the false negative rate is 1 - q times that of \
                   the buffer alone.",
-        choose_when: "As a yardstick for filters that drop as many new keys; not for work.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
-        source: Citation {
-            authors: "F. Deng, D. Rafiei",
-            title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
-                    Filters",
-            year: 2006,
-        },
+        choose_when: "Only as a baseline for filters with the same false positive rate.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::Literature,
+        source: Citation::DENG_2006,
+        advised_because: Descriptor::FEWEST_ERRORS,
         drawing: Drawing {
             before: &["abcdef"],
             after: &["abxdef"],
-            caption: "As in a buffer. A key that it does not hold enters, and by lot it is called \
-                      Seen all the same.",
+            caption: "As in a buffer. A key that it does not hold is added, and at random it is \
+                      reported as Seen anyway.",
         },
         parameters: &[
-            Parameter {
-                name: "q",
-                meaning: "the chance that a key not in the buffer is called Seen",
-                kind: Kind::Decimal {
-                    min_millionths: 0,
-                    max_millionths: 1_000_000,
-                    default_millionths: 50_000,
-                },
-            },
-            Parameter {
-                name: "policy",
-                meaning: "whom a full buffer gives up: the key not met for the longest time, or \
-                          the next one going round that was not met again",
-                kind: Kind::Choice {
-                    options: &["lru", "clock"],
-                },
-            },
+            Parameter::probability(
+                "q",
+                "the probability that a key not in the buffer is reported as Seen",
+                50_000,
+            ),
+            POLICY,
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         Ok(FpBuffer {
-            table: BufferTable::build(spec, memory_bits)?,
+            buffer: Buffer::build(spec, memory_bits)?,
             q_millionths: spec.millionths("q"),
         })
     }
 
-    fn region_bytes(&self) -> u64 {
-        self.table.region_bytes()
+    delegate_reads!(buffer.table);
+
+    fn false_positive_rate(&self, _: &Registers) -> f64 {
+        self.q()
     }
 
-    fn cells(&self) -> u64 {
-        self.table.capacity()
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        self.table.recount(region)
-    }
-
-    fn drop_chance(&self, _: &Registers) -> f64 {
-        self.q_millionths as f64 / 1e6
-    }
-
-    fn lines_touched(&self) -> u32 {
-        self.table.lines_touched()
+    fn cache_lines_touched(&self) -> u32 {
+        self.buffer.cache_lines_touched()
     }
 
     fn draws(&self) -> u64 {
         1
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
 
-    fn verdict_is_drawn(&self) -> bool {
+    fn verdict_is_random(&self) -> bool {
         self.q_millionths > 0
     }
 
@@ -122,43 +116,32 @@ impl Filter for FpBuffer {
         observation: Observation,
     ) -> Verdict {
         let found = self
-            .table
-            .observe(region, registers, observation.fingerprint);
-        match reduce(generator.draw(0), 1_000_000) < self.q_millionths {
+            .buffer
+            .observe(region, registers, generator, observation);
+        match reduce(generator.draw(0), MILLION) < self.q_millionths {
             true => Verdict::Seen,
             false => found,
         }
     }
 
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        self.table.contains(region, fingerprint)
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        self.table.anatomy()
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.table.cell(region, index)
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        self.table.evidence(region, fingerprint)
+    fn cell_layout(&self) -> CellLayout {
+        self.buffer.cell_layout()
     }
 
     #[inline(always)]
-    fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        self.table.prefetch(region, fingerprint);
+    fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
+        self.buffer.prefetch(region, generator, fingerprint);
     }
 
     #[inline(always)]
-    fn prefetch_further(
+    fn prefetch_dependent(
         &self,
         region: &[u8],
-        _: &Registers,
-        _: Generator,
+        registers: &Registers,
+        generator: Generator,
         fingerprint: Fingerprint,
     ) {
-        self.table.prefetch_further(region, fingerprint);
+        self.buffer
+            .prefetch_dependent(region, registers, generator, fingerprint);
     }
 }

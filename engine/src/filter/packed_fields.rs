@@ -1,65 +1,70 @@
-//! Small values side by side in a word or in several, looked at all at once.
+//! Small values packed into one or more words, compared all at once.
 //!
-//! The words are one long number and the fields lie side by side from its lowest bit; 0 is
-//! an empty field; bits that are left over at the top stay clear. With four fields of
-//! eight bits that hold `a b c d`, where is `c`? Exclusive-or with `c c c c` leaves zero
-//! in the third field alone. Adding 7f to the lower seven bits of each sets the top bit of
-//! every field that is not zero, so the third top bit is the one that stays clear.
+//! The words form one long number, and the fields follow one another from its lowest bit. A
+//! field with the value 0 is empty. Bits left over at the top stay 0. Suppose that four fields
+//! of eight bits hold `a b c d`: which one is `c`? XOR with `c c c c` makes only the third field
+//! 0. Adding 7f to the lower seven bits of each field sets the top bit of every field that is
+//! not 0, so only the third top bit stays clear.
 //!
-//! A field may begin in one word and end in the next. Products and sums then carry, and a
-//! field is found in the word where its top bit lies.
+//! A field may begin in one word and end in the next. Products and sums then carry over, and a
+//! match is reported in the word that contains the field's top bit.
 
-/// What one word of several holds of the fields.
+use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec};
+use crate::fingerprint::{Fingerprint, reduce};
+use crate::prefetch::prefetch;
+
+/// The bits of one word that belong to fields.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    /// The lowest bits of fields.
-    each: u64,
-    /// Their top bits.
+pub(super) struct FieldMasks {
+    /// The lowest bit of each field.
+    lowest: u64,
+    /// The top bit of each field.
     top: u64,
-    /// Their other bits.
+    /// All bits but the top ones.
     low: u64,
 }
 
-/// What goes over from a word to the next.
+/// What carries over from one word to the next.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Carry {
     product: u64,
     sum: bool,
 }
 
-impl Share {
-    /// The share of the word `index` in `count` fields of 2 to 32 bits.
+impl FieldMasks {
+    /// Returns the masks of word number `index` among words with `count` fields of 2 to 32 bits.
     pub fn of_word(index: u32, width_bits: u32, count: u32) -> Self {
         let bits_where = |chosen: &dyn Fn(u32) -> bool| {
             let bits = (0..u64::BITS).filter(|bit| {
-                let (field, bit) = position(index, *bit, width_bits);
+                let (field, bit) = field_of(index, *bit, width_bits);
                 field < count && chosen(bit)
             });
             bits.map(|bit| 1 << bit).sum()
         };
-        Share {
-            each: bits_where(&|bit| bit == 0),
+        FieldMasks {
+            lowest: bits_where(&|bit| bit == 0),
             top: bits_where(&|bit| bit + 1 == width_bits),
             low: bits_where(&|bit| bit + 1 < width_bits),
         }
     }
 
-    /// All bits of fields.
+    /// Returns all bits that belong to fields.
     #[inline(always)]
     pub fn used(&self) -> u64 {
         self.low | self.top
     }
 
-    /// A value in each field, where no field goes over to another word.
+    /// Returns a word with the value in each field. No field may extend into another word.
     #[inline(always)]
-    pub fn in_each(&self, value: u64) -> u64 {
-        self.each.wrapping_mul(value)
+    pub fn broadcast(&self, value: u64) -> u64 {
+        self.lowest.wrapping_mul(value)
     }
 
-    /// The top bit of each field that holds a value, words taken from the lowest up.
+    /// Returns the top bit of each field that holds the value. Words are passed in order, the
+    /// lowest first.
     #[inline(always)]
     pub fn matches(&self, word: u64, value: u64, carry: &mut Carry) -> u64 {
-        let (pattern, product) = self.each.carrying_mul(value, carry.product);
+        let (pattern, product) = self.lowest.carrying_mul(value, carry.product);
         let differing = word ^ pattern;
         let (sum, overflow) = (differing & self.low).carrying_add(self.low, carry.sum);
         *carry = Carry {
@@ -70,10 +75,113 @@ impl Share {
     }
 }
 
-/// Which bit of which field a bit of a word is.
-fn position(index: u32, bit: u32, width_bits: u32) -> (u32, u32) {
+/// Returns the field that a bit of a word belongs to, and the bit's number in the field.
+fn field_of(index: u32, bit: u32, width_bits: u32) -> (u32, u32) {
     let at = index * u64::BITS + bit;
     (at / width_bits, at % width_bits)
+}
+
+/// Groups of `BYTES` bytes with as many fields as fit; each key has one group. The field values
+/// are fingerprints from 1 to 2^width − 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FieldGroups<const BYTES: usize> {
+    count: u64,
+    /// The number of bits of a field.
+    pub width_bits: u32,
+    /// The number of fields in a group.
+    pub fields: u32,
+}
+
+impl<const BYTES: usize> FieldGroups<BYTES> {
+    const BITS: u64 = 8 * BYTES as u64;
+
+    /// Returns as many groups as the memory holds, at least one.
+    pub fn fitting(
+        spec: &FilterSpec,
+        memory_bits: u64,
+        width_bits: u32,
+    ) -> Result<Self, BuildError> {
+        match memory_bits / Self::BITS {
+            0 => Err(BuildError::TooSmall {
+                filter: spec.to_string(),
+                memory_bits,
+                minimum_bits: Self::BITS,
+            }),
+            count => Ok(FieldGroups {
+                count,
+                width_bits,
+                fields: Self::BITS as u32 / width_bits,
+            }),
+        }
+    }
+
+    /// Returns the number of groups.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns the number of values that a field in use can have.
+    #[inline(always)]
+    pub fn values(&self) -> u64 {
+        (1 << self.width_bits) - 1
+    }
+
+    pub fn region_bytes(&self) -> u64 {
+        self.count * BYTES as u64
+    }
+
+    pub fn cells(&self) -> u64 {
+        self.count * u64::from(self.fields)
+    }
+
+    /// Returns the byte offset of a key's group, and the key's value.
+    #[inline(always)]
+    pub fn locate(&self, fingerprint: Fingerprint) -> (usize, u64) {
+        let mut probes = fingerprint.probes();
+        let group = probes.next_below(self.count) as usize;
+        (group * BYTES, 1 + probes.next_below(self.values()))
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
+        let group = reduce(fingerprint.0, self.count) as usize;
+        prefetch(region, group * BYTES);
+    }
+
+    /// Returns the false positive rate. The values of a group differ, so each of them is one
+    /// more value that a new key may have.
+    pub fn false_positive_rate(&self, occupied: u64) -> f64 {
+        let held = occupied as f64 / self.count as f64;
+        (held / self.values() as f64).min(1.0)
+    }
+
+    pub fn cell_layout(&self, row: &'static str, loss: &'static str) -> CellLayout {
+        CellLayout {
+            cell: "field",
+            content: "fingerprint",
+            row,
+            row_cells: u64::from(self.fields),
+            max_value: self.values(),
+            loss,
+        }
+    }
+
+    /// Reads field number `index` of all fields.
+    pub fn field(&self, region: &[u8], index: u64) -> EvidenceCell {
+        let fields = u64::from(self.fields);
+        let (group, field) = (index / fields, index % fields);
+        let offset_bits = group * Self::BITS + field * u64::from(self.width_bits);
+        EvidenceCell::read("field", index, offset_bits, self.width_bits, region)
+    }
+
+    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        let (at, value) = self.locate(fingerprint);
+        let group = (at / BYTES) as u64;
+        let fields = u64::from(self.fields);
+        let indices = group * fields..(group + 1) * fields;
+        let mut cells = indices.map(|index| self.field(region, index));
+        Evidence::any_equal(group, value, &mut cells)
+    }
 }
 
 #[cfg(test)]
@@ -84,14 +192,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_match_their_definition(
+        fn matches_agree_with_a_comparison_field_by_field(
             width in 2u32..=32, words in proptest::collection::vec(any::<u64>(), 1..9), value: u64,
         ) {
             let count = 64 * words.len() as u32 / width;
-            let shares: Vec<Share> =
-                (0..words.len() as u32).map(|index| Share::of_word(index, width, count)).collect();
+            let indices = 0..words.len() as u32;
+            let masks: Vec<FieldMasks> =
+                indices.map(|index| FieldMasks::of_word(index, width, count)).collect();
             let words: Vec<u64> =
-                words.iter().zip(&shares).map(|(word, share)| word & share.used()).collect();
+                words.iter().zip(&masks).map(|(word, masks)| word & masks.used()).collect();
             let bit = |at: u32| words[(at / 64) as usize] >> (at % 64) & 1;
             let field = |i: u32| (0..width).map(|j| bit(i * width + j) << j).sum::<u64>();
             let held: Vec<u64> = (0..count).map(field).collect();
@@ -99,10 +208,10 @@ mod tests {
             for value in held.iter().copied().chain([value, 0]) {
                 let mut carry = Carry::default();
                 let mut found = Vec::new();
-                for (index, (share, &word)) in (0..).zip(shares.iter().zip(&words)) {
-                    let matches = share.matches(word, value, &mut carry);
+                for (index, (masks, &word)) in (0..).zip(masks.iter().zip(&words)) {
+                    let matches = masks.matches(word, value, &mut carry);
                     let bits = (0..64).filter(|bit| matches >> bit & 1 == 1);
-                    found.extend(bits.map(|bit| position(index, bit, width)));
+                    found.extend(bits.map(|bit| field_of(index, bit, width)));
                 }
                 let equal = (0..).zip(&held).filter(|&(_, &one)| one == value);
                 let expected: Vec<_> = equal.map(|(i, _)| (i, width - 1)).collect();

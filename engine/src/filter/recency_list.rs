@@ -1,9 +1,9 @@
-//! An order of records by last use, in two links a record and two registers.
+//! A list of records in the order of their last use, as a doubly linked list in the region.
 //!
-//! Records lie at equal distances in the region. Each has two neighbouring links of four
-//! bytes: to the record used next after it, and to the one used last before it. A link is a
-//! record's number plus one, so zeros are an empty order. The filter's own registers 0 and 1
-//! hold the links of the newest and the oldest record.
+//! The records lie at equal distances. Each contains two links of four bytes: to the record
+//! that was used next after it, and to the record that was used last before it. A link is the
+//! record's number plus one, so zeroed bytes are an empty list. The filter's own registers 0
+//! and 1 hold the links to the newest and the oldest record.
 
 use super::Registers;
 use crate::bytes::{read_u32, write_u32};
@@ -12,23 +12,24 @@ use crate::region::Region;
 
 const NEWEST: usize = 0;
 const OLDEST: usize = 1;
-/// The first register that is not taken by the order.
-pub(super) const AFTER_ORDER: usize = 2;
 
-/// Where the links lie.
+/// Where the links are in the region.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recency {
-    /// The links of record 0: newer, then older.
+pub(super) struct RecencyList {
+    /// The offset of the links of record 0: newer, then older.
     pub first_byte: usize,
-    /// From one record to the next.
+    /// The distance from one record to the next.
     pub stride_bytes: usize,
-    /// How many records there are.
+    /// The number of records.
     pub count: u32,
 }
 
-impl Recency {
-    /// The record that a link leads to. A link past the end leads nowhere, so that no
-    /// region, whatever is in it, is read outside.
+impl RecencyList {
+    /// How many of the filter's own registers the list takes.
+    pub const REGISTERS: usize = 2;
+
+    /// Returns the record of a link; None for an empty link and for one beyond the last record,
+    /// so that a damaged region never causes a read outside it.
     #[inline(always)]
     pub fn record_of(&self, link: u64) -> Option<u32> {
         (1..=u64::from(self.count))
@@ -36,23 +37,33 @@ impl Recency {
             .then(|| (link - 1) as u32)
     }
 
-    /// The record not used for the longest time.
+    /// Returns the least recently used record.
     pub fn oldest(&self, registers: &Registers) -> Option<u32> {
         self.record_of(registers.own()[OLDEST])
     }
 
-    /// Makes a record that is in the order the newest.
+    /// Makes a record of the list the newest.
     #[inline(always)]
-    pub fn renew<R: Region + ?Sized>(&self, region: &mut R, own: &mut Registers, record: u32) {
-        if own.own()[NEWEST] != u64::from(record) + 1 {
-            self.leave(region, own, record);
-            self.enter(region, own, record);
+    pub fn touch<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        record: u32,
+    ) {
+        if registers.own()[NEWEST] != u64::from(record) + 1 {
+            self.remove(region, registers, record);
+            self.push_newest(region, registers, record);
         }
     }
 
-    /// Makes a record that is not in the order the newest.
-    pub fn enter<R: Region + ?Sized>(&self, region: &mut R, own: &mut Registers, record: u32) {
-        let newest = own.own()[NEWEST];
+    /// Adds a record that is not in the list, as the newest.
+    pub fn push_newest<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        record: u32,
+    ) {
+        let newest = registers.own()[NEWEST];
         let at = self.newer_at(record);
         let links = region.bytes_mut(at..at + 8);
         write_u32(links, 0, 0);
@@ -60,27 +71,32 @@ impl Recency {
         let link = u64::from(record) + 1;
         match self.record_of(newest) {
             Some(newest) => write_link(region, self.newer_at(newest), link),
-            None => own.own_mut()[OLDEST] = link,
+            None => registers.own_mut()[OLDEST] = link,
         }
-        own.own_mut()[NEWEST] = link;
+        registers.own_mut()[NEWEST] = link;
     }
 
-    /// Takes a record out of the order.
-    pub fn leave<R: Region + ?Sized>(&self, region: &mut R, own: &mut Registers, record: u32) {
+    /// Removes a record from the list.
+    pub fn remove<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        record: u32,
+    ) {
         let at = self.newer_at(record);
         let newer = u64::from(read_u32(region.bytes(), at));
         let older = u64::from(read_u32(region.bytes(), at + 4));
         match self.record_of(newer) {
             Some(newer) => write_link(region, self.newer_at(newer) + 4, older),
-            None => own.own_mut()[NEWEST] = older,
+            None => registers.own_mut()[NEWEST] = older,
         }
         match self.record_of(older) {
             Some(older) => write_link(region, self.newer_at(older), newer),
-            None => own.own_mut()[OLDEST] = newer,
+            None => registers.own_mut()[OLDEST] = newer,
         }
     }
 
-    /// Asks for the records that change when this one leaves.
+    /// Prefetches the records that change when this one is removed.
     #[inline(always)]
     pub fn prefetch_neighbours(&self, region: &[u8], record: u32) {
         let at = self.newer_at(record);

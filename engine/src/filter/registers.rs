@@ -1,4 +1,4 @@
-//! The small fixed part of a filter's state.
+//! The small part of a filter's state that has a fixed size.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -12,68 +12,71 @@ const NEW: usize = 2;
 const OCCUPIED: usize = 3;
 const OWN: usize = 8;
 
-/// Sixty-four words: the generator, the counts, and 56 words of the filter's own.
+/// 64 words: the generator, the counts, and 56 words that the filter itself defines.
 ///
-/// | word | what |
+/// | word | content |
 /// |---|---|
 /// | 0 | state of the generator |
-/// | 1 | observations so far |
-/// | 2 | of which New |
+/// | 1 | observations |
+/// | 2 | observations with the verdict New |
 /// | 3 | cells in use |
 /// | 4–7 | zero |
-/// | 8–63 | the filter's own |
+/// | 8–63 | defined by the filter |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
     words: [u64; Registers::WORDS],
 }
 
 impl Registers {
-    /// How many words there are.
+    /// The number of words.
     pub const WORDS: usize = 64;
-    /// Their length as bytes.
+    /// The size in bytes.
     pub const BYTES: usize = 8 * Registers::WORDS;
-    /// How many of them a filter may use as it likes.
+    /// The number of words that the filter itself defines.
     pub const OWN_WORDS: usize = Registers::WORDS - OWN;
 
-    /// The registers of a filter that has observed nothing.
+    /// Returns the registers of a filter that has observed nothing.
     pub fn new(seed: u64) -> Self {
         let mut words = [0; Registers::WORDS];
         words[GENERATOR] = Generator::from_seed(seed).state();
         Registers { words }
     }
 
-    /// Observations so far.
+    /// Returns the number of observations.
     pub fn observations(&self) -> u64 {
         self.words[OBSERVATIONS]
     }
 
-    /// Observations whose verdict was New.
+    /// Returns the number of observations with the verdict New.
     pub fn new_count(&self) -> u64 {
         self.words[NEW]
     }
 
-    /// Observations whose verdict was Seen.
+    /// Returns the number of observations with the verdict Seen.
     pub fn seen_count(&self) -> u64 {
         self.observations().saturating_sub(self.new_count())
     }
 
-    /// Cells in use.
+    /// Returns the number of cells in use.
     pub fn occupied(&self) -> u64 {
         self.words[OCCUPIED]
     }
 
+    /// Returns the number of cells in use, for the filter to update.
     #[inline]
-    pub(super) fn occupied_mut(&mut self) -> &mut u64 {
+    pub fn occupied_mut(&mut self) -> &mut u64 {
         &mut self.words[OCCUPIED]
     }
 
+    /// Returns the words that the filter defines.
     #[inline]
-    pub(super) fn own(&self) -> &[u64] {
+    pub fn own(&self) -> &[u64] {
         &self.words[OWN..]
     }
 
+    /// Returns the words that the filter defines, for the filter to update.
     #[inline]
-    pub(super) fn own_mut(&mut self) -> &mut [u64] {
+    pub fn own_mut(&mut self) -> &mut [u64] {
         &mut self.words[OWN..]
     }
 
@@ -82,43 +85,43 @@ impl Registers {
         Generator::from_state(self.words[GENERATOR])
     }
 
-    /// Counts an observation and moves the generator past its draws.
+    /// Counts an observation and stores the generator after its draws.
     #[inline]
     pub(super) fn count(&mut self, verdict: Verdict, after: Generator) {
         self.count_observation();
         self.count_new(u64::from(verdict == Verdict::New), after);
     }
 
-    /// Counts an observation: filters may ask how many came before theirs.
+    /// Counts an observation. Some filters depend on the number of observations so far.
     #[inline]
     pub(super) fn count_observation(&mut self) {
         self.words[OBSERVATIONS] += 1;
     }
 
-    /// Counts those of the observations counted that were New, and moves the generator
-    /// past the draws of all.
+    /// Counts how many of the observations already counted were New, and stores the generator
+    /// after the draws of all of them.
     #[inline]
     pub(super) fn count_new(&mut self, new: u64, after: Generator) {
         self.words[NEW] += new;
         self.words[GENERATOR] = after.state();
     }
 
-    /// Counts Seen observations that left no other trace, and moves the generator past
+    /// Counts Seen observations that left the state unchanged, and moves the generator past
     /// their draws.
     #[inline]
-    pub(super) fn count_without_trace(&mut self, count: u32, draws: u64) {
+    pub(super) fn count_skipped(&mut self, count: u32, draws: u64) {
         let after = self.generator().ahead(u64::from(count) * draws);
         self.words[GENERATOR] = after.state();
         self.words[OBSERVATIONS] += u64::from(count);
     }
 
-    /// Counts what another filter has met.
+    /// Adds the counts of another filter.
     pub(super) fn count_others(&mut self, other: &Registers) {
         self.words[OBSERVATIONS] += other.words[OBSERVATIONS];
         self.words[NEW] += other.words[NEW];
     }
 
-    /// The registers as bytes.
+    /// Encodes the registers.
     pub fn to_bytes(&self) -> [u8; Registers::BYTES] {
         let mut bytes = [0; Registers::BYTES];
         for (i, &word) in self.words.iter().enumerate() {
@@ -127,7 +130,7 @@ impl Registers {
         bytes
     }
 
-    /// The registers of [`to_bytes`](Registers::to_bytes).
+    /// Decodes the registers from [`to_bytes`](Registers::to_bytes).
     pub fn from_bytes(bytes: &[u8; Registers::BYTES]) -> Self {
         Registers {
             words: std::array::from_fn(|i| read_u64(bytes, 8 * i)),
@@ -135,7 +138,7 @@ impl Registers {
     }
 }
 
-/// One number for a whole state: XXH3-64 of the registers' bytes followed by the region.
+/// Returns a digest of the whole state: XXH3-64 of the encoded registers followed by the region.
 pub fn state_digest(region: &[u8], registers: &Registers) -> u64 {
     let mut hasher = Xxh3::new();
     hasher.update(&registers.to_bytes());
@@ -148,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_round_trip() {
+    fn encoding_round_trips() {
         let mut registers = Registers::new(3);
         registers.count(Verdict::New, registers.generator().ahead(2));
         registers.own_mut()[Registers::OWN_WORDS - 1] = u64::MAX;
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_sees_every_part() {
+    fn the_digest_depends_on_every_part() {
         let fresh = Registers::new(0);
         let mut counted = fresh.clone();
         counted.count(Verdict::Seen, fresh.generator());

@@ -1,46 +1,47 @@
-//! Which observations of a batch somebody wants to hear of.
+//! Collects the observations of a batch that belong to a sample.
 //!
-//! The test is made where a fingerprint is at hand anyway, among waits for memory: a pass
-//! of its own over the batch would cost several percent of what the fastest filter takes.
+//! The test runs inside the loop over the batch, where the fingerprint is already loaded and
+//! the processor waits for memory. A separate pass would cost several percent of the time of
+//! the fastest filter.
 
 use crate::fingerprint::Fingerprint;
 
-/// Collects the places in a batch of keys whose fingerprint has none of some bits.
+/// Collects the indices of the observations whose fingerprint has none of the mask's bits set.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct SampleMask {
     mask: u64,
-    met: Vec<usize>,
+    indices: Vec<usize>,
 }
 
-impl Watch {
-    /// For fingerprints with none of these bits.
-    pub fn for_none_of(mask: u64) -> Self {
-        Watch {
+impl SampleMask {
+    /// Returns an empty collection for a mask.
+    pub fn new(mask: u64) -> Self {
+        SampleMask {
             mask,
-            met: Vec::new(),
+            indices: Vec::new(),
         }
     }
 
-    /// Nobody is listening; a key in 2^64 is collected for nothing.
-    pub fn for_nothing() -> Self {
-        Watch::for_none_of(u64::MAX)
+    /// Returns a mask for batches that are not sampled; only the fingerprint 0 matches it.
+    pub fn matching_none() -> Self {
+        SampleMask::new(u64::MAX)
     }
 
-    /// Takes note of the observation at a place in the batch, if it is one of them.
+    /// Collects the index of an observation if its fingerprint matches.
     #[inline(always)]
-    pub fn look(&mut self, place: usize, fingerprint: Fingerprint) {
+    pub fn check(&mut self, index: usize, fingerprint: Fingerprint) {
         if fingerprint.0 & self.mask == 0 {
-            self.keep(place);
+            self.collect(index);
         }
     }
 
     #[inline(never)]
-    fn keep(&mut self, place: usize) {
-        self.met.push(place);
+    fn collect(&mut self, index: usize) {
+        self.indices.push(index);
     }
 
-    /// The places, in order.
-    pub fn places(&self) -> impl Iterator<Item = usize> + Clone {
-        self.met.iter().copied()
+    /// Returns the collected indices, in order.
+    pub fn indices(&self) -> impl Iterator<Item = usize> + Clone {
+        self.indices.iter().copied()
     }
 }

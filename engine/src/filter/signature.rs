@@ -1,57 +1,51 @@
-//! What a quotient filter of streams keeps of a key: less than a fingerprint.
+//! What a streaming quotient filter stores of a key: a signature shorter than a fingerprint.
 //!
-//! A key's remainder has r bits. Its signature is the number made of the r' highest of
-//! them, with the count of ones in all. Given the high bits, the count says how many of the
-//! low ones are set, from none to r − r': so there are 2^r' · (r − r' + 1) signatures, and
-//! they are numbered from 1. Zero is left for an empty bucket.
+//! The remainder of a key has r bits. Its signature consists of the r' highest of them and of
+//! the number of ones in all r bits. Given the high bits, that number says how many of the low
+//! bits are set, from 0 to r − r'. So there are 2^r' · (r − r' + 1) signatures. They are numbered
+//! from 1; 0 is an empty bucket.
 //!
-//! With r = 4 and r' = 2 the remainders 01|10 and 01|01 share a signature: the high bits 01
-//! and two ones in all. 01|11 has three and 01|00 one, and neither shares its signature.
+//! With r = 4 and r' = 2 the remainders 01|10 and 01|01 share a signature: the high bits 01 and
+//! two ones in total. 01|11 has three ones and 01|00 has one; neither shares its signature.
 
-use super::descriptor::{Kind, Parameter};
+use super::parameter::Parameter;
 use super::{BuildError, FilterSpec};
 
 const MAX_REMAINDER_BITS: usize = 16;
 
 /// The parameter r.
-pub(super) const REMAINDER: Parameter = Parameter {
-    name: "r",
-    meaning: "bits of a key's remainder",
-    kind: Kind::Integer {
-        min: 2,
-        max: MAX_REMAINDER_BITS as u64,
-        default: 2,
-    },
-};
+pub(super) const REMAINDER: Parameter = Parameter::integer(
+    "r",
+    "bits of a key's remainder",
+    2..=MAX_REMAINDER_BITS as u64,
+    2,
+);
 
 /// The parameter r'.
-pub(super) const REDUCED_REMAINDER: Parameter = Parameter {
-    name: "rr",
-    meaning: "how many of these bits are kept, besides the count of ones; fewer than r",
-    kind: Kind::Integer {
-        min: 0,
-        max: 12,
-        default: 1,
-    },
-};
+pub(super) const REDUCED_REMAINDER: Parameter = Parameter::integer(
+    "rr",
+    "how many of these bits are stored, besides the number of ones; must be less than r",
+    0..=12,
+    1,
+);
 
-/// The signatures of remainders of one length.
+/// The signatures of remainders with r bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signatures {
     low_bits: u32,
     kept_bits: u32,
-    /// How many remainders share a signature, by the ones in their low bits.
+    /// The number of remainders that share a signature, by the number of ones in their low bits.
     shared_by: [u16; MAX_REMAINDER_BITS + 1],
 }
 
 impl Signatures {
-    /// Of a spec with the parameters `r` and `rr`.
+    /// Reads the parameters `r` and `rr` of a spec.
     pub fn build(spec: &FilterSpec) -> Result<Self, BuildError> {
         let (r, kept) = (spec.integer("r"), spec.integer("rr"));
         if kept >= r {
             return Err(BuildError::Contradiction {
                 filter: spec.to_string(),
-                reason: "rr must be smaller than r",
+                reason: "rr must be less than r",
             });
         }
         let low_bits = (r - kept) as u32;
@@ -69,21 +63,27 @@ impl Signatures {
         })
     }
 
-    /// How many there are; the largest is this.
+    /// Returns the number of signatures, which is also the largest.
     pub fn count(&self) -> u16 {
         (1 << self.kept_bits) * (self.low_bits as u16 + 1)
     }
 
+    /// Returns r.
     pub fn remainder_bits(&self) -> u32 {
         self.low_bits + self.kept_bits
     }
 
-    /// How many remainders there are.
+    /// Returns r'.
+    pub fn kept_bits(&self) -> u32 {
+        self.kept_bits
+    }
+
+    /// Returns the number of remainders.
     pub fn remainders(&self) -> u64 {
         1 << self.remainder_bits()
     }
 
-    /// The signature of a remainder, from 1 on.
+    /// Returns the signature of a remainder.
     #[inline(always)]
     pub fn of(&self, remainder: u64) -> u32 {
         let kept = (remainder >> self.low_bits) as u32;
@@ -91,7 +91,7 @@ impl Signatures {
         1 + kept * (self.low_bits + 1) + low.count_ones()
     }
 
-    /// How many remainders have this signature.
+    /// Returns the number of remainders with this signature.
     #[inline(always)]
     pub fn shared_by(&self, signature: u32) -> u64 {
         let ones = signature.wrapping_sub(1) % (self.low_bits + 1);
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signatures_are_pairs_of_high_bits_and_ones() {
+    fn a_signature_is_the_high_bits_and_the_number_of_ones() {
         for (r, kept) in [(2, 1), (4, 2), (5, 2), (3, 0), (16, 12), (16, 0)] {
             let spec = format!("sqf:r={r},rr={kept}").parse().expect("a filter");
-            let signatures = Signatures::build(&spec).expect("fewer are kept");
+            let signatures = Signatures::build(&spec).expect("valid");
             let mut pairs: BTreeMap<(u64, u32), Vec<u32>> = BTreeMap::new();
             for remainder in 0..1u64 << r {
                 let pair = (remainder >> (r - kept), remainder.count_ones());
@@ -129,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn as_many_kept_as_there_are_is_refused() {
+    fn rr_must_be_less_than_r() {
         let spec = "sqf:r=2,rr=2".parse().expect("a filter");
         let error = Signatures::build(&spec).expect_err("a contradiction");
         assert_eq!(
             error.to_string(),
-            "sqf:r=2,rr=2,k=4,fingerprint=hashed: rr must be smaller than r"
+            "sqf:r=2,rr=2,k=4,fingerprint=hashed: rr must be less than r"
         );
     }
 }

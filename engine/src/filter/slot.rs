@@ -1,29 +1,32 @@
-//! One fingerprint a slot: each new key overwrites the last one that fell there.
+//! A table of slots with one small fingerprint each: a new key overwrites its slot.
 //!
-//! **Promises** that a new key is dropped with a chance of at most 1 in `values`,
-//! whatever the stream and however long it is. A repeat is missed if another new key
-//! fell into the slot in between.
+//! **Guarantee.** The false positive rate is at most 1 in `values`, on any stream and however
+//! long it is. A repeat is reported as New if another new key overwrote its slot in between.
 //!
-//! **Pick it** with two bits or less for each distinct key, or when there is no bound on
-//! their number: where a Bloom filter would be full, this one goes on.
+//! **When to use it.** There are at most two bits for each distinct key, or the number of distinct
+//! keys has no bound: where a Bloom filter would be full, this filter keeps working.
 //!
-//! **How.** A key has a slot and a value of 1 to V; 0 is an empty slot. With V = 7: key
-//! `a` has slot 4 and value 3. Slot 4 holds 6, so `a` is New, and the slot now holds 3.
-//! Key `b` with slot 4 and value 3 would be taken for Seen, one in seven of those that
-//! fall there. A Seen key changes nothing.
+//! **How it works.** A key has a slot and a value from 1 to V; 0 is an empty slot. With V = 7, key
+//! `a` has slot 4 and value 3. Slot 4 holds 6, so `a` is New, and the slot now holds 3. One in
+//! seven of the other keys with slot 4 also has the value 3 and would be reported as Seen. A Seen
+//! key changes nothing.
 //!
-//! Slots are digits to the base V + 1 in words of 64 bits: 21 of them for V = 7, where
-//! they are plain fields of three bits, and 18 for V = 10. So V can be any number, not
-//! only one below a power of two.
+//! Slots are digits to the base V + 1 in words of 64 bits: 21 digits for V = 7, where they are
+//! plain fields of three bits, and 18 digits for V = 10. So V can be any number, not only one
+//! less than a power of two.
 //!
-//! **Source.** The quotient hash table with one bucket a row: Geraud, Lombard-Platet,
-//! Naccache, "Quotient Hash Tables: Efficiently Detecting Duplicates in Streaming
-//! Data", 2019. There a bucket takes a whole number of bits; the digits are ours.
+//! **Paper.** The quotient hash table with one bucket per row: Geraud, Lombard-Platet, Naccache,
+//! "Quotient Hash Tables: Efficiently Detecting Duplicates in Streaming Data", 2019.
+//!
+//! **Departure.** In the paper a bucket takes a whole number of bits. The digits are ours.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
+use super::parameter::Parameter;
 use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+    BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
+    Verdict,
 };
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
@@ -41,13 +44,13 @@ pub struct Slot {
     digits: Digits,
 }
 
-/// A word as digits to a base that is not known beforehand.
+/// A word as digits to a base that is known only at run time.
 #[derive(Clone, Debug)]
 struct Digits {
     base: u64,
-    /// The value of a one in each place.
+    /// The powers of the base, one per digit.
     powers: Box<[u64]>,
-    /// The bits of a digit, where it has a whole number of them.
+    /// The number of bits per digit, if the base is a power of two.
     width_bits: Option<u32>,
 }
 
@@ -66,43 +69,49 @@ impl Digits {
         }
     }
 
-    fn a_word(&self) -> u64 {
+    fn per_word(&self) -> u64 {
         self.powers.len() as u64
     }
 
     #[inline(always)]
-    fn get(&self, word: u64, place: u64) -> u64 {
+    fn get(&self, word: u64, digit: u64) -> u64 {
         match self.width_bits {
-            Some(width) => (word >> (place as u32 * width)) & (self.base - 1),
-            None => word / self.powers[place as usize] % self.base,
+            Some(width) => (word >> (digit as u32 * width)) & (self.base - 1),
+            None => word / self.powers[digit as usize] % self.base,
         }
     }
 
-    /// The word with a digit changed from one value to another.
+    /// Returns the word with one digit changed from `old` to `new`.
     #[inline(always)]
-    fn replace(&self, word: u64, place: u64, old: u64, new: u64) -> u64 {
+    fn replace(&self, word: u64, digit: u64, old: u64, new: u64) -> u64 {
         let step = new.wrapping_sub(old);
         word.wrapping_add(match self.width_bits {
-            Some(width) => step << (place as u32 * width),
-            None => step.wrapping_mul(self.powers[place as usize]),
+            Some(width) => step << (digit as u32 * width),
+            None => step.wrapping_mul(self.powers[digit as usize]),
         })
     }
 }
 
-/// Where a key belongs and what it would leave there.
-struct Claim {
+/// The slot of a key, and the key's value.
+struct SlotAddress {
+    /// The byte offset of the word.
     at: usize,
-    place: u64,
+    digit: u64,
     value: u64,
 }
 
 impl Slot {
+    /// Returns the number of values that a slot in use can have.
+    pub(crate) fn values(&self) -> u64 {
+        self.values
+    }
+
     #[inline(always)]
-    fn claim(&self, fingerprint: Fingerprint) -> Claim {
+    fn locate(&self, fingerprint: Fingerprint) -> SlotAddress {
         let mut probes = fingerprint.probes();
-        Claim {
+        SlotAddress {
             at: probes.next_below(self.words) as usize * WORD_BYTES,
-            place: probes.next_below(self.digits.a_word()),
+            digit: probes.next_below(self.digits.per_word()),
             value: 1 + probes.next_below(self.values),
         }
     }
@@ -112,35 +121,32 @@ impl Filter for Slot {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "slot",
         title: "Table of single slots",
-        summary: "Keeps one small fingerprint a slot, that of the last new key which fell there.",
-        promise: "At most one new key in `values` is dropped, for ever; a repeat is missed if \
-                  another new key took its slot.",
-        choose_when: "There are two bits or less for each distinct key, or no bound on their \
-                      number.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
+        summary: "Stores one small fingerprint per slot; a new key overwrites its slot.",
+        promise: "The false positive rate is always at most 1 in `values`; a repeat is reported \
+                  as New if another new key overwrote its slot.",
+        choose_when: "There are at most two bits for each distinct key, or the number of distinct \
+                      keys has no bound.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::Ours,
         source: Citation {
             authors: "R. Geraud, M. Lombard-Platet, D. Naccache",
             title: "Quotient Hash Tables: Efficiently Detecting Duplicates in Streaming Data",
             year: 2019,
         },
+        advised_because: "the memory is too small to remember every key, and each slot remembers \
+                          the latest",
         drawing: Drawing {
             before: &["c.f.a.b."],
             after: &["c.x.a.b."],
-            caption: "A key has one slot. A new key overwrites what the slot held.",
+            caption: "Each key has one slot. A new key overwrites its slot.",
         },
-        parameters: &[Parameter {
-            name: "values",
-            meaning: "fingerprints told apart in a slot; 7 take three bits, 15 four",
-            kind: Kind::Integer {
-                min: 1,
-                max: 65_535,
-                default: 7,
-            },
-        }],
+        parameters: &[Parameter::integer(
+            "values",
+            "different fingerprints in a slot; 7 take three bits, 15 take four",
+            1..=65_535,
+            7,
+        )],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
@@ -157,35 +163,18 @@ impl Filter for Slot {
     }
 
     fn cells(&self) -> u64 {
-        self.words * self.digits.a_word()
+        self.words * self.digits.per_word()
     }
 
-    fn recount(&self, region: &[u8]) -> u64 {
-        let words = region
-            .chunks_exact(WORD_BYTES)
-            .map(|word| read_u64(word, 0));
-        let in_use = |word: u64| {
-            let places = 0..self.digits.a_word();
-            places
-                .filter(|&place| self.digits.get(word, place) != 0)
-                .count() as u64
-        };
-        words.map(in_use).sum()
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
         registers.occupied() as f64 / self.cells() as f64 / self.values as f64
     }
 
-    fn lines_touched(&self) -> u32 {
+    fn cache_lines_touched(&self) -> u32 {
         1
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
 
@@ -197,54 +186,53 @@ impl Filter for Slot {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let Claim { at, place, value } = self.claim(observation.fingerprint);
+        let SlotAddress { at, digit, value } = self.locate(observation.fingerprint);
         let word = read_u64(region.bytes(), at);
-        let found = self.digits.get(word, place);
+        let found = self.digits.get(word, digit);
         if found == value {
             return Verdict::Seen;
         }
-        let word = self.digits.replace(word, place, found, value);
+        let word = self.digits.replace(word, digit, found, value);
         write_u64(region.bytes_mut(at..at + WORD_BYTES), 0, word);
         *registers.occupied_mut() += u64::from(found == 0);
         Verdict::New
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        let Claim { at, place, value } = self.claim(fingerprint);
-        match self.digits.get(read_u64(region, at), place) == value {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        let SlotAddress { at, digit, value } = self.locate(fingerprint);
+        Verdict::seen_if(self.digits.get(read_u64(region, at), digit) == value)
     }
 
-    /// Slots do not belong together: each is a row of its own to its keys, and all are drawn
-    /// as one.
-    fn anatomy(&self) -> Anatomy {
-        Anatomy {
+    /// Each slot is a group of its own for its keys, but all of them are displayed as one group.
+    fn cell_layout(&self) -> CellLayout {
+        CellLayout {
             cell: "slot",
             content: "fingerprint",
             row: "slot",
             row_cells: self.cells(),
-            most: self.values,
+            max_value: self.values,
             loss: "overwritten in its slot by a newer key",
         }
     }
 
     fn cell(&self, region: &[u8], index: u64) -> u64 {
-        let (word, place) = (index / self.digits.a_word(), index % self.digits.a_word());
+        let (word, digit) = (
+            index / self.digits.per_word(),
+            index % self.digits.per_word(),
+        );
         self.digits
-            .get(read_u64(region, word as usize * WORD_BYTES), place)
+            .get(read_u64(region, word as usize * WORD_BYTES), digit)
     }
 
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let Claim { at, place, value } = self.claim(fingerprint);
-        let index = (at / WORD_BYTES) as u64 * self.digits.a_word() + place;
-        // A digit to an odd base is read from the whole word.
+        let SlotAddress { at, digit, value } = self.locate(fingerprint);
+        let index = (at / WORD_BYTES) as u64 * self.digits.per_word() + digit;
+        // A digit whose base is not a power of two is read from the whole word.
         let (first_bit, width_bits) = match self.digits.width_bits {
-            Some(width) => (place * u64::from(width), width),
+            Some(width) => (digit * u64::from(width), width),
             None => (0, u64::BITS),
         };
-        let slot = Place {
+        let slot = EvidenceCell {
             index,
             offset_bits: 8 * at as u64 + first_bit,
             width_bits,
@@ -266,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_fill_a_word_whatever_the_base() {
+    fn digits_of_any_base_fill_a_word_and_round_trip() {
         for base in (2..100).chain([4095, 4096, 4097, 65_535, 65_536]) {
             let digits = Digits::of_base(base);
             let full = u128::from(base).pow(digits.powers.len() as u32);
@@ -275,15 +263,15 @@ mod tests {
                 "{base}"
             );
             let mut word = 0;
-            for place in 0..digits.a_word() {
-                word = digits.replace(word, place, 0, base - 1);
+            for digit in 0..digits.per_word() {
+                word = digits.replace(word, digit, 0, base - 1);
             }
-            for place in 0..digits.a_word() {
-                assert_eq!(digits.get(word, place), base - 1, "{base}");
-                word = digits.replace(word, place, base - 1, place % base);
+            for digit in 0..digits.per_word() {
+                assert_eq!(digits.get(word, digit), base - 1, "{base}");
+                word = digits.replace(word, digit, base - 1, digit % base);
             }
-            for place in 0..digits.a_word() {
-                assert_eq!(digits.get(word, place), place % base, "{base}");
+            for digit in 0..digits.per_word() {
+                assert_eq!(digits.get(word, digit), digit % base, "{base}");
             }
         }
     }

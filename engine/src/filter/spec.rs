@@ -1,13 +1,14 @@
-//! The one text form of a filter: `name:param=value,param=value`.
+//! The text form of a filter: `name:param=value,param=value`.
 //!
-//! It is the same on the command line, on the page, in documents, stores and tests.
-//! What is left out takes its default; what is printed leaves out nothing.
+//! The command line, the page, documents, stores and tests all use it. A parameter that is
+//! left out has its default value; the printed form always contains every parameter.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use super::any::registry;
-use super::descriptor::{Descriptor, Kind, Parameter};
+use super::parameter::{Parameter, Value};
+use super::{DEFAULT_FILTER, Descriptor, registry};
 
 /// A filter of the registry with a value for each of its parameters.
 #[derive(Clone, Debug)]
@@ -16,50 +17,20 @@ pub struct FilterSpec {
     values: Vec<Value>,
 }
 
-/// The value of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// Of a [`Kind::Integer`].
-    Integer(u64),
-    /// Of a [`Kind::Decimal`], in millionths.
-    Decimal(u64),
-    /// Of a [`Kind::Choice`].
-    Choice(&'static str),
-}
-
-const MILLION: u64 = 1_000_000;
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Integer(number) => write!(f, "{number}"),
-            Value::Decimal(millionths) => {
-                let (whole, rest) = (millionths / MILLION, millionths % MILLION);
-                let decimals = format!("{rest:06}");
-                match decimals.trim_end_matches('0') {
-                    "" => write!(f, "{whole}"),
-                    decimals => write!(f, "{whole}.{decimals}"),
-                }
-            }
-            Value::Choice(word) => f.write_str(word),
-        }
-    }
-}
-
 impl FilterSpec {
-    /// A filter with every parameter at its default.
+    /// Returns the filter with every parameter at its default.
     pub fn with_defaults(descriptor: &'static Descriptor) -> Self {
         let parameters = descriptor.parameters.iter();
         let values = parameters.map(|p| p.kind.default_value()).collect();
         FilterSpec { descriptor, values }
     }
 
-    /// The filter's entry in the registry.
+    /// Returns the filter's entry in the registry.
     pub fn descriptor(&self) -> &'static Descriptor {
         self.descriptor
     }
 
-    /// Each parameter with its value, in the order of the text form.
+    /// Returns each parameter with its value, in the order of the text form.
     pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, Value)> + '_ {
         self.descriptor
             .parameters
@@ -67,16 +38,15 @@ impl FilterSpec {
             .zip(self.values.iter().copied())
     }
 
-    /// The same filter with one parameter changed.
+    /// Returns the same filter with one parameter changed.
     pub fn with(&self, parameter: &str, value: &str) -> Result<Self, SpecError> {
         let mut changed = self.clone();
         changed.assign(parameter, value)?;
         Ok(changed)
     }
 
-    /// The number a filter finds under one of its own integer parameters.
-    ///
-    /// A filter asks only for what its descriptor lists, so zero is never seen.
+    /// Returns the value of an integer parameter. A filter asks only for parameters that its
+    /// descriptor lists; for others the value is 0.
     pub(super) fn integer(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Integer(number)) => number,
@@ -84,7 +54,7 @@ impl FilterSpec {
         }
     }
 
-    /// The number of millionths under one of a filter's own decimal parameters.
+    /// Returns the value of a decimal parameter, in millionths.
     pub(super) fn millionths(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Decimal(millionths)) => millionths,
@@ -92,29 +62,33 @@ impl FilterSpec {
         }
     }
 
+    /// Whether a choice parameter has this value.
     pub(super) fn is_choice(&self, name: &str, word: &str) -> bool {
         matches!(self.value(name), Some(Value::Choice(chosen)) if chosen == word)
     }
 
     fn value(&self, name: &str) -> Option<Value> {
-        let (place, _) = self.descriptor.parameter(name)?;
-        self.values.get(place).copied()
+        let (index, _) = self.descriptor.parameter(name)?;
+        self.values.get(index).copied()
     }
 
     fn assign(&mut self, name: &str, text: &str) -> Result<(), SpecError> {
-        let Some((place, parameter)) = self.descriptor.parameter(name) else {
+        let Some((index, parameter)) = self.descriptor.parameter(name) else {
             return Err(SpecError::UnknownParameter {
                 filter: self.descriptor.name,
                 found: name.to_owned(),
                 allowed: names(self.descriptor.parameters.iter().map(|p| p.name)),
             });
         };
-        self.values[place] = parse_value(parameter, text).ok_or_else(|| SpecError::BadValue {
-            filter: self.descriptor.name,
-            parameter: parameter.name,
-            found: text.to_owned(),
-            allowed: parameter.kind.allowed(),
-        })?;
+        self.values[index] = parameter
+            .kind
+            .parse(text)
+            .ok_or_else(|| SpecError::BadValue {
+                filter: self.descriptor.name,
+                parameter: parameter.name,
+                found: text.to_owned(),
+                allowed: parameter.kind.allowed(),
+            })?;
         Ok(())
     }
 }
@@ -172,18 +146,41 @@ impl FromStr for FilterSpec {
     }
 }
 
-/// A text that is not a filter.
+impl TryFrom<&str> for FilterSpec {
+    type Error = SpecError;
+
+    fn try_from(text: &str) -> Result<Self, SpecError> {
+        text.parse()
+    }
+}
+
+impl From<&FilterSpec> for FilterSpec {
+    fn from(spec: &FilterSpec) -> Self {
+        spec.clone()
+    }
+}
+
+/// [`DEFAULT_FILTER`].
+impl Default for FilterSpec {
+    fn default() -> Self {
+        // A test checks that the text parses.
+        let parsed = DEFAULT_FILTER.parse();
+        parsed.unwrap_or_else(|_| FilterSpec::with_defaults(registry()[0]))
+    }
+}
+
+/// The text does not describe a filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
     /// No filter has this name.
-    #[error("there is no filter `{found}`{}; there are: {allowed}", meant(.suggestion))]
+    #[error("there is no filter `{found}`{}; there are: {allowed}", hint(.suggestion))]
     UnknownFilter {
         /// The name given.
         found: String,
-        /// The name that may have been meant.
+        /// A similar name, if there is one.
         suggestion: Option<&'static str>,
-        /// The names there are.
+        /// The names of all filters, separated by commas.
         allowed: String,
     },
     /// The filter has no such parameter.
@@ -193,20 +190,20 @@ pub enum SpecError {
         filter: &'static str,
         /// The name given.
         found: String,
-        /// The names there are.
+        /// The names of its parameters, separated by commas.
         allowed: String,
     },
-    /// A part without an equals sign.
+    /// A part between commas has no equals sign.
     #[error("{filter}: expected `parameter=value`, found `{found}`; the parameters are: {allowed}")]
     NotAnAssignment {
         /// The filter.
         filter: &'static str,
         /// The part.
         found: String,
-        /// The names there are.
+        /// The names of its parameters, separated by commas.
         allowed: String,
     },
-    /// A parameter named twice.
+    /// A parameter is given twice.
     #[error("{filter}: `{parameter}` is given twice")]
     GivenTwice {
         /// The filter.
@@ -214,7 +211,7 @@ pub enum SpecError {
         /// The parameter.
         parameter: String,
     },
-    /// A value outside what the parameter takes.
+    /// The parameter does not allow the value.
     #[error("{filter}: `{parameter}` must be {allowed}; found `{found}`")]
     BadValue {
         /// The filter.
@@ -223,27 +220,33 @@ pub enum SpecError {
         parameter: &'static str,
         /// The value given.
         found: String,
-        /// What is allowed, in words.
+        /// A description of the allowed values.
         allowed: String,
     },
+}
+
+impl From<Infallible> for SpecError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 impl SpecError {
     fn unknown_filter(found: &str) -> Self {
         let known = registry().iter().map(|d| d.name);
-        let nearest = known
+        let closest = known
             .clone()
             .min_by_key(|name| strsim::damerau_levenshtein(found, name));
         SpecError::UnknownFilter {
             found: found.to_owned(),
-            suggestion: nearest
+            suggestion: closest
                 .filter(|name| strsim::damerau_levenshtein(found, name) <= 1 + name.len() / 4),
             allowed: names(known),
         }
     }
 }
 
-fn meant(suggestion: &Option<&'static str>) -> String {
+fn hint(suggestion: &Option<&'static str>) -> String {
     match suggestion {
         Some(name) => format!(" (did you mean `{name}`?)"),
         None => String::new(),
@@ -252,44 +255,6 @@ fn meant(suggestion: &Option<&'static str>) -> String {
 
 fn names(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
-}
-
-fn parse_value(parameter: &Parameter, text: &str) -> Option<Value> {
-    match parameter.kind {
-        Kind::Integer { min, max, .. } => {
-            let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            let number = text.parse().ok().filter(|_| plain)?;
-            (min..=max)
-                .contains(&number)
-                .then_some(Value::Integer(number))
-        }
-        Kind::Decimal {
-            min_millionths,
-            max_millionths,
-            ..
-        } => {
-            let number = parse_millionths(text)?;
-            (min_millionths..=max_millionths)
-                .contains(&number)
-                .then_some(Value::Decimal(number))
-        }
-        Kind::Choice { options } => {
-            let word = options.iter().find(|option| **option == text)?;
-            Some(Value::Choice(word))
-        }
-    }
-}
-
-/// `0.05` as 50,000. Digits, and at most one point with digits on both sides.
-fn parse_millionths(text: &str) -> Option<u64> {
-    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(decimals) || decimals.len() > 6 {
-        return None;
-    }
-    let whole: u64 = whole.parse().ok()?;
-    let rest: u64 = format!("{decimals:0<6}").parse().ok()?;
-    whole.checked_mul(MILLION)?.checked_add(rest)
 }
 
 #[cfg(test)]
@@ -310,38 +275,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_takes_its_default() {
+    fn an_omitted_parameter_has_its_default() {
         let spec: FilterSpec = "stable:max=3".parse().expect("a filter");
         assert_eq!(spec.to_string(), "stable:k=2,p=4,max=3");
     }
 
     #[test]
-    fn order_does_not_matter() {
+    fn the_default_spec_is_the_default_filter() {
+        assert_eq!(DEFAULT_FILTER.parse(), Ok(FilterSpec::default()));
+        assert_eq!(FilterSpec::default().to_string(), DEFAULT_FILTER);
+    }
+
+    #[test]
+    fn parameters_may_be_given_in_any_order() {
         let a: FilterSpec = "stable:p=9,k=3".parse().expect("a filter");
         let b: FilterSpec = "stable:k=3,p=9".parse().expect("a filter");
         assert_eq!(a, b);
     }
 
     #[test]
-    fn decimals_are_exact_and_have_one_form() {
-        for (text, millionths, shown) in [
-            ("0.05", 50_000, "0.05"),
-            ("0.050000", 50_000, "0.05"),
-            ("1", MILLION, "1"),
-            ("1.0", MILLION, "1"),
-            ("0.000001", 1, "0.000001"),
-            ("12.5", 12_500_000, "12.5"),
-        ] {
-            assert_eq!(parse_millionths(text), Some(millionths));
-            assert_eq!(Value::Decimal(millionths).to_string(), shown);
-        }
-        for text in ["", ".", ".5", "5.", "0.0000001", "-1", "+1", "1e3", "1.2.3"] {
-            assert_eq!(parse_millionths(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn errors_name_the_part_and_what_is_allowed() {
+    fn errors_name_the_wrong_part_and_the_allowed_values() {
         assert!(error_of("blom").contains("did you mean `bloom`?"));
         assert!(error_of("nonsense:k=x").starts_with("there is no filter `nonsense`; there are: "));
         assert!(error_of("").starts_with("there is no filter ``; there are: "));

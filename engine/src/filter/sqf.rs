@@ -1,32 +1,38 @@
 //! SQF, the streaming quotient filter: a row of a few tiny signatures for each quotient.
 //!
-//! **Promises** neither rate on real keys. A new key is dropped if a key of its row has its
-//! signature; a repeat is missed if its signature was overwritten.
+//! **Guarantee.** Neither error rate is bounded on real keys. A new key is reported as Seen if a
+//! key of its row has the same signature; a repeat is reported as New if its signature was
+//! overwritten.
 //!
-//! **Pick it** to compare with the literature. Its paper reports rates near zero because the
-//! keys were the numbers from 0 and a key was its own fingerprint: a row then has all the
-//! keys that can ever come to it and stores them exactly. On keys that are hashed, the same
-//! memory drops a third of the new keys where a plain Bloom filter drops a sixteenth.
+//! **When to use it.** To compare with the literature. The paper reports rates near zero because
+//! its keys were the numbers from 0 and a key was its own fingerprint: a row then stores exactly
+//! all keys that can ever belong to it. With hashed keys the same memory has a false positive rate
+//! of a third where a plain Bloom filter has a sixteenth.
 //!
-//! **How.** A key's fingerprint is a row and a remainder of r bits. With r = 2, rr = 1 and
-//! k = 2, a key of row 5 has the remainder 10: the high bit 1 and one bit set is its
-//! signature. No bucket of row 5 has it, so the key is New, and it is put into an empty
-//! bucket, or over a random one if there is none. A Seen key changes nothing.
+//! **How it works.** The fingerprint of a key is a row and a remainder of r bits. With r = 2,
+//! rr = 1 and k = 2, a key of row 5 has the remainder 10: its signature is the high bit 1 and the
+//! number of ones, 1. No bucket of row 5 has this signature, so the key is New. It is stored in an
+//! empty bucket, or in a random one if all are in use. A Seen key changes nothing.
 //!
 //! **Paper.** Dutta, Narang, Bera, "Streaming Quotient Filter: A Near Optimal Approximate
-//! Duplicate Detection Approach for Data Streams", 2013, Algorithm 1. It gives an empty
-//! bucket no state of its own; then either the signature 0 counts as met before it came, or
-//! a quarter of the repeats is lost. Here empty is a value more, so a bucket for r = 2 and
-//! rr = 1 takes three bits instead of two. Rows need not be a power of two.
-//! `fingerprint=identity` reproduces the paper's tables and works on numbers only.
+//! Duplicate Detection Approach for Data Streams", 2013, Algorithm 1.
+//!
+//! **Departures.** In the paper an empty bucket has no value of its own. Then either signature 0
+//! is Seen before it has occurred, or a quarter of the repeats is lost. Here empty is one more
+//! value, so with r = 2 and rr = 1 a bucket takes three bits instead of two. The number of rows
+//! need not be a power of two. `fingerprint=identity` reproduces the paper's tables and works only
+//! on keys that are numbers.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
+use super::parameter::Parameter;
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
 use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+    BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
+    Verdict,
 };
-use crate::bytes::Cells;
+use crate::bytes::PackedCells;
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -36,24 +42,45 @@ use crate::rng::Generator;
 #[derive(Clone, Debug)]
 pub struct Sqf {
     signatures: Signatures,
-    cells: Cells,
+    cells: PackedCells,
     rows: u64,
     k: u64,
     identity: bool,
 }
 
-/// The filter's own register: over all buckets, how many remainders share the signature.
+/// The filter's own register: the sum over all buckets of the number of remainders that share
+/// the bucket's signature.
 const REMAINDERS_HELD: usize = 0;
 
-/// Where in a row a signature is, or would go.
+/// The result of searching a row for a signature.
 enum Search {
-    Held,
+    Found,
+    /// Not found; this bucket is the first empty one.
     Empty(u64),
+    /// Not found, and no bucket is empty.
     Full,
 }
 
 impl Sqf {
-    /// The first bucket of a key's row, and its signature.
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Returns the number of buckets per row.
+    pub(crate) fn k(&self) -> u64 {
+        self.k
+    }
+
+    /// Returns the number of bits of a remainder, and how many of them are stored.
+    pub(crate) fn remainder_bits(&self) -> (u32, u32) {
+        (
+            self.signatures.remainder_bits(),
+            self.signatures.kept_bits(),
+        )
+    }
+
+    /// Returns the first bucket of a key's row, and the key's signature.
     #[inline(always)]
     fn locate(&self, fingerprint: Fingerprint) -> (u64, u32) {
         let (row, remainder) = match self.identity {
@@ -71,13 +98,13 @@ impl Sqf {
         (row * self.k, self.signatures.of(remainder))
     }
 
-    /// Buckets fill in order and are never emptied: behind an empty one all are.
+    /// Buckets fill in order and are never emptied: all buckets after an empty one are empty.
     #[inline(always)]
     fn search(&self, region: &[u8], first: u64, signature: u32) -> Search {
         for bucket in first..first + self.k {
             match self.cells.get(region, bucket) {
                 0 => return Search::Empty(bucket),
-                held if held == signature => return Search::Held,
+                held if held == signature => return Search::Found,
                 _ => {}
             }
         }
@@ -89,55 +116,39 @@ impl Filter for Sqf {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "sqf",
         title: "Streaming quotient filter",
-        summary: "Keeps k tiny signatures a row; a new key goes to an empty bucket of its row or \
-                  over a random one.",
+        summary: "Stores k tiny signatures per row; a new key takes an empty bucket of its row, or \
+                  replaces a random one.",
         promise: "Neither error rate is bounded on hashed keys.",
         choose_when: "To compare with its paper, whose rates near zero hold only for keys that \
                       are their own fingerprints; on hashed keys a plain Bloom filter of the same \
                       size is better.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
-        source: Citation {
-            authors: "S. Dutta, A. Narang, S. K. Bera",
-            title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
-                    Approach for Data Streams",
-            year: 2013,
-        },
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::StreamPaper,
+        source: Citation::DUTTA_2013,
+        advised_because: Descriptor::FEWEST_ERRORS,
         drawing: Drawing {
             before: &["ab..", "cfda", "d..."],
             after: &["ab..", "cxda", "d..."],
-            caption: "A key has a row. A new key takes an empty bucket there or, if the row is \
-                      full, a random one of the others'.",
+            caption: "Each key has a row. A new key takes an empty bucket of its row or, if the row \
+                      is full, replaces a random one.",
         },
         parameters: &[
             REMAINDER,
             REDUCED_REMAINDER,
-            Parameter {
-                name: "k",
-                meaning: "buckets a row",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 32,
-                    default: 4,
-                },
-            },
-            Parameter {
-                name: "fingerprint",
-                meaning: "a hash of the key, or the key itself where keys are numbers: only in \
-                          the laboratory, never in a store",
-                kind: Kind::Choice {
-                    options: &["hashed", "identity"],
-                },
-            },
+            Parameter::integer("k", "buckets per row", 1..=32, 4),
+            Parameter::choice(
+                "fingerprint",
+                "a hash of the key (hashed), or the key itself if keys are numbers (identity); \
+                 stores refuse identity, it is only for simulations",
+                &["hashed", "identity"],
+            ),
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let signatures = Signatures::build(spec)?;
-        let cells = Cells::holding(signatures.count());
+        let cells = PackedCells::holding(signatures.count());
         let k = spec.integer("k");
         let row_bits = k * u64::from(cells.width_bits());
         if memory_bits < row_bits {
@@ -164,19 +175,14 @@ impl Filter for Sqf {
         self.rows * self.k
     }
 
-    fn recount(&self, region: &[u8]) -> u64 {
-        let in_use = (0..self.cells()).filter(|&bucket| self.cells.get(region, bucket) > 0);
-        in_use.count() as u64
-    }
-
-    /// The signatures of a row are distinct, so the remainders that would be taken for one
-    /// of them add up.
-    fn drop_chance(&self, registers: &Registers) -> f64 {
+    /// The signatures of a row are distinct, so the numbers of remainders that share them add
+    /// up.
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let all = self.rows as f64 * self.signatures.remainders() as f64;
         registers.own()[REMAINDERS_HELD] as f64 / all
     }
 
-    fn lines_touched(&self) -> u32 {
+    fn cache_lines_touched(&self) -> u32 {
         let row_bits = self.k * u64::from(self.cells.width_bits());
         row_bits.div_ceil(512) as u32
     }
@@ -185,11 +191,11 @@ impl Filter for Sqf {
         1
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
 
-    fn takes_numbers(&self) -> bool {
+    fn requires_numeric_keys(&self) -> bool {
         self.identity
     }
 
@@ -204,7 +210,7 @@ impl Filter for Sqf {
         let (first, signature) = self.locate(observation.fingerprint);
         let mut held = registers.own()[REMAINDERS_HELD];
         let bucket = match self.search(region.bytes(), first, signature) {
-            Search::Held => return Verdict::Seen,
+            Search::Found => return Verdict::Seen,
             Search::Empty(bucket) => {
                 *registers.occupied_mut() += 1;
                 bucket
@@ -224,18 +230,18 @@ impl Filter for Sqf {
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (first, signature) = self.locate(fingerprint);
         match self.search(region, first, signature) {
-            Search::Held => Verdict::Seen,
+            Search::Found => Verdict::Seen,
             Search::Empty(_) | Search::Full => Verdict::New,
         }
     }
 
-    fn anatomy(&self) -> Anatomy {
-        Anatomy {
+    fn cell_layout(&self) -> CellLayout {
+        CellLayout {
             cell: "bucket",
             content: "signature",
             row: "row",
             row_cells: self.k,
-            most: u64::from(self.signatures.count()),
+            max_value: u64::from(self.signatures.count()),
             loss: "overwritten in its row by a newer key",
         }
     }
@@ -244,15 +250,15 @@ impl Filter for Sqf {
         u64::from(self.cells.get(region, index))
     }
 
-    /// Up to the first empty bucket, as a search goes.
+    /// Returns the buckets up to the first empty one, where a search ends.
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         let (first, signature) = self.locate(fingerprint);
         let width = self.cells.width_bits();
         let mut was_empty = false;
         let mut buckets = (first..first + self.k).map_while(|at| {
-            let bucket = Place::read("bucket", at, at * u64::from(width), width, region);
-            let came_to_the_end = std::mem::replace(&mut was_empty, bucket.value == 0);
-            (!came_to_the_end).then_some(bucket)
+            let bucket = EvidenceCell::read("bucket", at, at * u64::from(width), width, region);
+            let after_an_empty_one = std::mem::replace(&mut was_empty, bucket.value == 0);
+            (!after_an_empty_one).then_some(bucket)
         });
         Evidence::any_equal(first / self.k, u64::from(signature), &mut buckets)
     }

@@ -1,79 +1,79 @@
-//! The stable Bloom filter (SBF): counters that every arrival wears down.
+//! The stable Bloom filter (SBF): every observation lowers some counters at random.
 //!
-//! **Promises** a bound on the share of new keys dropped that holds for ever, whatever
-//! the stream: (1 − (1 / (1 + 1/(P(1/K − 1/m))))^Max)^K. It pays with repeats missed,
-//! and the farther back a repeat lies the surer it is missed.
+//! **Guarantee.** The false positive rate has an upper bound on any stream, however long:
+//! (1 − (1 / (1 + 1/(P(1/K − 1/m))))^Max)^K. In exchange there are false negatives. The longer
+//! ago a key last occurred, the more likely it is forgotten.
 //!
-//! **Pick it** for an endless stream whose repeats lie close together, when the share
-//! of new keys dropped must be known beforehand.
+//! **When to use it.** The stream is endless, repeats follow soon, and the false positive rate
+//! must be known in advance.
 //!
-//! **How.** m cells that hold 0 to Max; a key is Seen if its K cells are all above 0.
-//! With K = 2, P = 2, Max = 1 and eight cells: key `a` has the cells 1 and 6, both 0,
-//! so it is New. P cells from a random start, say 3 and 4, are lowered by one if they
-//! can be; then 1 and 6 become Max. This happens for Seen keys too: they are renewed.
+//! **How it works.** There are m cells with values from 0 to Max. A key is Seen if its K cells are
+//! all above 0. With K = 2, P = 2, Max = 1 and eight cells: key `a` has the cells 1 and 6, both 0,
+//! so it is New. P cells from a random start, say 3 and 4, are lowered by one unless they are 0.
+//! Then 1 and 6 are set to Max. A Seen key does the same, which renews it.
 //!
-//! **Paper.** Deng, Rafiei, "Approximately Detecting Duplicates for Streaming Data using
-//! Stable Bloom Filters", 2006. Algorithm 1 prints `DuplicateFlag = Yes` inside the loop
-//! that lowers cells; read literally it drops 63 % of new keys where its theory says
-//! 5.7 %. We probe first, then lower, then set. As in its section 5.2, one random start
-//! and P neighbouring cells stand for P random cells; no difference can be measured.
+//! **Paper.** Deng, Rafiei, "Approximately Detecting Duplicates for Streaming Data using Stable
+//! Bloom Filters", 2006.
+//!
+//! **Departures.** Algorithm 1 prints `DuplicateFlag = Yes` inside the loop that lowers cells;
+//! read literally it reports 63 % of new keys as Seen where the paper's theory says 5.7 %. We
+//! first decide, then lower, then set. As in the paper's section 5.2, P consecutive cells from one
+//! random start replace P random cells; no difference can be measured.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::citation::Citation;
+use super::counters::Counters;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::{Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Registers, Verdict};
-use crate::bytes::{Cells, read_u64, window, write_u64};
+use super::parameter::Parameter;
+use super::{
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    delegate_reads,
+};
+use crate::bytes::{read_u64, window, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
-use crate::prefetch::prefetch;
 use crate::region::Region;
 use crate::rng::Generator;
 
 /// The geometry of a stable Bloom filter.
 #[derive(Clone, Debug)]
 pub struct Stable {
-    k: u32,
+    counters: Counters,
     p: u64,
-    max: u32,
-    cells: Cells,
-    cell_count: u64,
 }
 
 impl Stable {
-    #[inline(always)]
-    fn positions(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
-        let Stable { k, cell_count, .. } = *self;
-        let mut probes = fingerprint.probes();
-        (0..k).map(move |_| probes.next_below(cell_count))
+    /// Returns K, the number of counters per key.
+    pub(crate) fn k(&self) -> u32 {
+        self.counters.k
     }
 
-    /// Whether all counters of a key are as wanted. Each is looked at: its line is on the way
-    /// already, and one branch an observation is guessed wrong less often than k.
-    #[inline(always)]
-    fn all(&self, region: &[u8], fingerprint: Fingerprint, wanted: impl Fn(u32) -> bool) -> bool {
-        let positions = self.positions(fingerprint);
-        positions.fold(true, |all, at| all & wanted(self.cells.get(region, at)))
+    /// Returns P, the number of counters lowered by each observation.
+    pub(crate) fn p(&self) -> u64 {
+        self.p
     }
 
-    #[inline(always)]
-    fn is_seen(&self, region: &[u8], fingerprint: Fingerprint) -> bool {
-        self.all(region, fingerprint, |value| value > 0)
+    /// Returns Max, the value that counters are raised to.
+    pub(crate) fn max(&self) -> u32 {
+        self.counters.max
     }
 
-    /// Lowers P cells from a random start by one; returns how many became empty.
+    /// Lowers P counters from a random start by one. Returns how many became 0.
     #[inline(always)]
-    fn wear<R: Region + ?Sized>(&self, region: &mut R, draw: u64) -> u64 {
-        let mut at = reduce(draw, self.cell_count);
-        if self.max == 1 && self.p <= MOST_AT_ONCE && at + self.p <= self.cell_count {
+    fn decrement<R: Region + ?Sized>(&self, region: &mut R, draw: u64) -> u64 {
+        let count = self.counters.cells();
+        let mut at = reduce(draw, count);
+        if self.counters.max == 1 && self.p <= MAX_RUN_BITS && at + self.p <= count {
             return clear_bits(region, at, self.p);
         }
         let mut emptied = 0;
         for _ in 0..self.p {
-            let value = self.cells.get(region.bytes(), at);
+            let value = self.counters.get(region.bytes(), at);
             if value > 0 {
-                self.cells.set(region, at, value - 1);
+                self.counters.set(region, at, value - 1);
                 emptied += u64::from(value == 1);
             }
             at += 1;
-            if at == self.cell_count {
+            if at == count {
                 at = 0;
             }
         }
@@ -82,9 +82,9 @@ impl Stable {
 }
 
 /// A run of this many bits lies within eight bytes, wherever it starts.
-const MOST_AT_ONCE: u64 = 57;
+const MAX_RUN_BITS: u64 = 57;
 
-/// Clears a short run of bits at once; returns how many were set.
+/// Clears a short run of bits at once. Returns how many were set.
 #[inline(always)]
 fn clear_bits<R: Region + ?Sized>(region: &mut R, start: u64, count: u64) -> u64 {
     let (at, shift) = window(region.bytes().len(), start, count);
@@ -99,66 +99,40 @@ impl Filter for Stable {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "stable",
         title: "Stable Bloom filter",
-        summary: "Raises k counters to max for each key and lowers p others by one, so that old \
-                  keys fade.",
-        promise: "The share of new keys dropped has a bound that holds for ever; repeats that lie \
-                  far back are missed.",
-        choose_when: "The stream has no end, its repeats lie close together, and the share of new \
-                      keys dropped must be known beforehand.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
-        source: Citation {
-            authors: "F. Deng, D. Rafiei",
-            title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom \
-                    Filters",
-            year: 2006,
-        },
+        summary: "For each key, raises k counters to max and lowers p others by one, so that old \
+                  keys are forgotten gradually.",
+        promise: "The false positive rate has an upper bound on any stream; keys that last \
+                  occurred long ago are forgotten.",
+        choose_when: "The stream is endless, repeats follow soon, and the false positive rate \
+                      must be known in advance.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::StreamPaper,
+        source: Citation::DENG_2006,
+        advised_because: Descriptor::FEWEST_ERRORS,
         drawing: Drawing {
             before: &["3.12.3..1.2."],
             after: &["3..1.33.1.23"],
-            caption: "A key raises its 2 counters to 3. For that, 2 counters side by side at a \
-                      random place lose one each.",
+            caption: "The new key raises its 2 counters to 3. Before that, 2 neighbouring counters \
+                      at a random position are lowered by one.",
         },
         parameters: &[
-            Parameter {
-                name: "k",
-                meaning: "counters raised for each key",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 32,
-                    default: 2,
-                },
-            },
-            Parameter {
-                name: "p",
-                meaning: "counters lowered at each arrival",
-                kind: Kind::Integer {
-                    min: 0,
-                    max: 4096,
-                    default: 4,
-                },
-            },
-            Parameter {
-                name: "max",
-                meaning: "the value a counter is raised to",
-                kind: Kind::Integer {
-                    min: 1,
-                    max: 65_535,
-                    default: 1,
-                },
-            },
+            Parameter::integer("k", "counters raised for each key", 1..=32, 2),
+            Parameter::integer("p", "counters lowered by each observation", 0..=4096, 4),
+            Parameter::integer(
+                "max",
+                "the value that counters are raised to",
+                1..=65_535,
+                1,
+            ),
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let (k, p, max) = (spec.integer("k"), spec.integer("p"), spec.integer("max"));
-        let cells = Cells::holding(max as u16);
-        let width_bits = u64::from(cells.width_bits());
-        // A run of P cells must not lap itself.
-        let minimum_bits = p * width_bits;
+        let counters = Counters::new(k, max as u16, memory_bits);
+        // A run of P counters must not overlap itself.
+        let minimum_bits = p * u64::from(counters.width_bits());
         if memory_bits < minimum_bits {
             return Err(BuildError::TooSmall {
                 filter: spec.to_string(),
@@ -166,54 +140,31 @@ impl Filter for Stable {
                 minimum_bits,
             });
         }
-        Ok(Stable {
-            k: k as u32,
-            p,
-            max: max as u32,
-            cells,
-            cell_count: memory_bits / width_bits,
-        })
+        Ok(Stable { counters, p })
     }
 
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
-        let known = Stable {
-            k: 2,
-            max: 1,
-            cells: Cells::holding(1),
-            ..*self
-        };
-        [(self.k == 2 && self.max == 1).then_some(known), None]
+        let known = |counters| Stable { counters, ..*self };
+        [self.counters.with_constants(2, 1).map(known), None]
     }
 
-    fn region_bytes(&self) -> u64 {
-        self.cells.bytes(self.cell_count)
+    delegate_reads!(counters);
+
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
+        self.counters.false_positive_rate(registers.occupied())
     }
 
-    fn cells(&self) -> u64 {
-        self.cell_count
-    }
-
-    fn recount(&self, region: &[u8]) -> u64 {
-        let in_use = (0..self.cell_count).filter(|&at| self.cells.get(region, at) > 0);
-        in_use.count() as u64
-    }
-
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        let load = registers.occupied() as f64 / self.cell_count as f64;
-        load.powi(self.k as i32)
-    }
-
-    fn lines_touched(&self) -> u32 {
-        let worn_bits = self.p * u64::from(self.cells.width_bits());
-        self.k + worn_bits.div_ceil(512) as u32
+    fn cache_lines_touched(&self) -> u32 {
+        let lowered_bits = self.p * u64::from(self.counters.width_bits());
+        self.counters.k + lowered_bits.div_ceil(512) as u32
     }
 
     fn draws(&self) -> u64 {
         1
     }
 
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
 
@@ -225,50 +176,32 @@ impl Filter for Stable {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
-        let seen = self.is_seen(region.bytes(), observation.fingerprint);
-        let emptied = self.wear(region, generator.draw(0));
-        // If one must be raised all are written: a branch for each would be guessed wrong.
+        let fingerprint = observation.fingerprint;
+        let verdict = self.counters.contains(region.bytes(), fingerprint);
+        let emptied = self.decrement(region, generator.draw(0));
+        // If one counter must be raised, all are written: a branch per counter would be
+        // mispredicted.
         let mut filled = 0;
-        let is_full = |value| value == self.max;
-        if !self.all(region.bytes(), observation.fingerprint, is_full) {
-            for at in self.positions(observation.fingerprint) {
-                filled += u64::from(self.cells.get(region.bytes(), at) == 0);
-                self.cells.set(region, at, self.max);
+        let is_full = |value| value == self.counters.max;
+        if !self.counters.all(region.bytes(), fingerprint, is_full) {
+            for at in self.counters.positions(fingerprint) {
+                filled += u64::from(self.counters.get(region.bytes(), at) == 0);
+                self.counters.set(region, at, self.counters.max);
             }
         }
         let occupied = registers.occupied_mut();
         *occupied = *occupied + filled - emptied;
-        match seen {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        verdict
     }
 
-    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        match self.is_seen(region, fingerprint) {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
-    }
-
-    fn anatomy(&self) -> Anatomy {
-        Anatomy::of_counters(self.cell_count, self.max, "worn down to 0")
-    }
-
-    fn cell(&self, region: &[u8], index: u64) -> u64 {
-        u64::from(self.cells.get(region, index))
-    }
-
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        Evidence::of_counters(&self.cells, region, &mut self.positions(fingerprint))
+    fn cell_layout(&self) -> CellLayout {
+        self.counters.cell_layout("lowered to 0")
     }
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
-        for position in self.positions(fingerprint) {
-            prefetch(region, self.cells.byte_of(position));
-        }
-        let start = reduce(generator.draw(0), self.cell_count);
-        prefetch(region, self.cells.byte_of(start));
+        self.counters.prefetch(region, fingerprint);
+        let start = reduce(generator.draw(0), self.counters.cells());
+        self.counters.prefetch_cell(region, start);
     }
 }

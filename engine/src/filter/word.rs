@@ -1,29 +1,29 @@
 //! A few ranked fingerprints in one word: new keys enter in the middle, repeats move up.
 //!
-//! **Promises** that a new key is dropped with a chance of at most fields ÷ (2^bits − 1),
-//! about 3 in 100 with the defaults, whatever the stream. Keys that come again and again
-//! are kept; those that came once make room for one another.
+//! **Guarantee.** The false positive rate is at most fields ÷ (2^bits − 1), about 3 in 100 with the
+//! defaults, on any stream. Keys that occur again and again are kept; keys that occurred once
+//! replace one another.
 //!
-//! **Pick it** with little memory for a stream where few keys make most of the repeats.
+//! **When to use it.** Memory is small, and few keys cause most of the repeats.
 //!
-//! **How.** A key has a word and a fingerprint of 8 bits; the word holds eight of them in
-//! order. With room for four, entrance at 2 and the word `f a c d`: key `b` is not
-//! there, so it is New; it enters at rank 2, `f a b c`, and `d` is out. `c` again: Seen,
-//! and it moves to the front, `c f a b`, out of reach of the next few new keys.
+//! **How it works.** A key has a word and a fingerprint of 8 bits; the word holds eight of them,
+//! ordered by rank. With room for four, insertion at rank 2 and the word `f a c d`: key `b` is not
+//! there, so it is New; it enters at rank 2, which gives `f a b c`, and `d` is lost. `c` again:
+//! Seen, and it moves to the front, `c f a b`, where the next few new keys cannot push it out.
 //!
-//! **Source.** Ours; the order is the segmented LRU of caches (Karedla, Love, Wherry,
-//! "Caching strategies to improve disk system performance", 1994) with fingerprints for
-//! keys.
+//! **Source.** Ours. The order is the segmented LRU of caches (Karedla, Love, Wherry, "Caching
+//! strategies to improve disk system performance", 1994), with fingerprints instead of keys.
 
-use super::descriptor::{Citation, Descriptor, Errs, Kind, Needs, Parameter};
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::fields::{Carry, Share};
+use super::packed_fields::{Carry, FieldGroups, FieldMasks};
+use super::parameter::Parameter;
 use super::{
-    Anatomy, BuildError, Evidence, Filter, FilterSpec, Observation, Place, Registers, Verdict,
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
 use crate::bytes::{read_u64, write_u64};
-use crate::fingerprint::{Fingerprint, reduce};
-use crate::prefetch::prefetch;
+use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
 
@@ -32,76 +32,66 @@ const WORD_BYTES: usize = 8;
 /// The geometry of words of ranked fingerprints.
 #[derive(Clone, Debug)]
 pub struct Word {
-    words: u64,
-    width_bits: u32,
-    fields: u32,
-    share: Share,
-    /// The fields that a new value may push down.
+    words: FieldGroups<WORD_BYTES>,
+    masks: FieldMasks,
+    /// The bits of the fields that a new value may push down.
     entrance: u64,
-    /// All bits if a value found moves up by one, none if it moves to the front.
+    /// All bits if a value that is found moves up by one rank, none if it moves to the front.
     climbs: u64,
 }
 
-/// What became of a word.
+/// The result of observing a value in a word.
 struct Ranked {
     word: u64,
-    /// The value was there.
+    /// Whether the value was found.
     found: bool,
-    /// It was not, and an empty field took it.
+    /// Whether the value was added to an empty field.
     grew: bool,
 }
 
 impl Word {
-    /// How many values a field can hold; they are 1 to this.
-    #[inline(always)]
-    fn values(&self) -> u64 {
-        (1 << self.width_bits) - 1
+    /// Returns the number of words.
+    pub(crate) fn words(&self) -> u64 {
+        self.words.count()
     }
 
-    /// The top bit of each field that holds a value.
+    /// Returns the number of fields in a word.
+    pub(crate) fn fields(&self) -> u32 {
+        self.words.fields
+    }
+
+    /// Returns the number of values that a field in use can have.
+    pub(crate) fn values(&self) -> u64 {
+        self.words.values()
+    }
+
+    /// Whether new keys enter behind the first rank.
+    pub(crate) fn inserts_behind_front(&self) -> bool {
+        self.entrance != u64::MAX
+    }
+
+    /// Returns the top bit of each field that holds a value.
     #[inline(always)]
     fn matches(&self, word: u64, value: u64) -> u64 {
-        self.share.matches(word, value, &mut Carry::default())
+        self.masks.matches(word, value, &mut Carry::default())
     }
 
-    fn occupied(&self, word: u64) -> u64 {
-        u64::from(self.fields - self.matches(word, 0).count_ones())
-    }
-
-    /// A field of all there are, to be looked at.
-    fn field(&self, region: &[u8], index: u64) -> Place {
-        let (word, field) = (
-            index / u64::from(self.fields),
-            index % u64::from(self.fields),
-        );
-        let offset_bits = word * u64::from(u64::BITS) + field * u64::from(self.width_bits);
-        Place::read("field", index, offset_bits, self.width_bits, region)
-    }
-
-    /// Where a key's word starts, and the key's value in it.
-    #[inline(always)]
-    fn claim(&self, fingerprint: Fingerprint) -> (usize, u64) {
-        let mut probes = fingerprint.probes();
-        let word = probes.next_below(self.words) as usize;
-        (word * WORD_BYTES, 1 + probes.next_below(self.values()))
-    }
-
-    /// Moves a value up, or lets it in. Fields from where it goes to where it was, or to
-    /// the last, move by one. No branch depends on what the word holds.
+    /// Moves a value up, or adds it. The fields between its new rank and its old rank, or the
+    /// last rank, move by one. No branch depends on the content of the word.
     #[inline(always)]
     fn advance(&self, word: u64, value: u64) -> Ranked {
-        let width = self.width_bits;
+        let width = self.words.width_bits;
         let matches = self.matches(word, value);
         let empty = self.matches(word, 0);
-        // A value found moves the fields up to its own.
+        // If the value is found, the fields up to its own move.
         let reach_found = up_to_lowest(matches);
         let reach_found = reach_found & !((reach_found >> width >> width) & self.climbs);
         // Empty fields come last, and a new value enters before the first of them.
         let reach_new = self.entrance | !(up_to_lowest(empty) >> width);
         let found = matches != 0;
-        let reach = if found { reach_found } else { reach_new } & self.share.used();
+        let reach = if found { reach_found } else { reach_new } & self.masks.used();
         let all_but_first = reach & (reach << width);
-        let first = reach & !all_but_first & self.share.in_each(value);
+        let first = reach & !all_but_first & self.masks.broadcast(value);
         Ranked {
             word: (word & !reach) | ((word << width) & all_but_first) | first,
             found,
@@ -110,8 +100,8 @@ impl Word {
     }
 }
 
-/// All bits up to the lowest that is set, or all there are if none is: a number and that
-/// number less one differ in these.
+/// Returns all bits up to the lowest set bit, or all bits if none is set: those in which a
+/// number and its predecessor differ.
 #[inline(always)]
 fn up_to_lowest(word: u64) -> u64 {
     word ^ word.wrapping_sub(1)
@@ -121,65 +111,55 @@ impl Filter for Word {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "word",
         title: "Words of ranked fingerprints",
-        summary: "Keeps a few small fingerprints in order in one word; new ones enter in the \
-                  middle and push the last out, repeated ones move up.",
-        promise: "The share of new keys dropped has a bound that holds for ever; keys that repeat \
-                  are kept in favour of those that do not.",
-        choose_when: "Memory is short and few keys make most of the repeats.",
-        errs: Errs::Both,
-        needs: Needs {
-            tick: false,
-            importance: false,
-        },
+        summary: "Stores a few small fingerprints in one word, ordered by rank; new ones enter in \
+                  the middle and push the last one out, repeated ones move up.",
+        promise: "The false positive rate has an upper bound on any stream; keys that repeat are \
+                  kept longer than keys that do not.",
+        choose_when: "Memory is small, and few keys cause most of the repeats.",
+        errors: PossibleErrors::Both,
+        needs: Needs::NONE,
+        origin: Origin::Ours,
         source: Citation {
             authors: "R. Karedla, J. S. Love, B. G. Wherry",
             title: "Caching strategies to improve disk system performance",
             year: 1994,
         },
+        advised_because: "repeats follow soon, and it keeps the keys that occurred recently",
         drawing: Drawing {
             before: &["facd", "ghjk"],
             after: &["faxc", "ghjk"],
-            caption: "A new key enters in the middle of its word and pushes the last one out. A \
-                      key that comes again moves to the front, out of reach.",
+            caption: "The new key enters in the middle of its word and pushes the last one out. A \
+                      key that occurs again moves to the front.",
         },
         parameters: &[
-            Parameter {
-                name: "bits",
-                meaning: "bits of a fingerprint; 64 ÷ bits share a word",
-                kind: Kind::Integer {
-                    min: 2,
-                    max: 32,
-                    default: 8,
-                },
-            },
-            Parameter {
-                name: "insert",
-                meaning: "rank at which a new key enters: 0 is the first, at most the last",
-                kind: Kind::Integer {
-                    min: 0,
-                    max: 31,
-                    default: 4,
-                },
-            },
-            Parameter {
-                name: "hit",
-                meaning: "where a repeated key moves: to the front, or one rank up",
-                kind: Kind::Choice {
-                    options: &["front", "up"],
-                },
-            },
+            Parameter::integer(
+                "bits",
+                "bits per fingerprint; a word holds 64 ÷ bits of them",
+                2..=32,
+                8,
+            ),
+            Parameter::integer(
+                "insert",
+                "rank at which a new key enters; 0 is the first rank, values beyond the last \
+                 rank mean the last",
+                0..=31,
+                4,
+            ),
+            Parameter::choice(
+                "hit",
+                "where a repeated key moves: to the front, or one rank up",
+                &["front", "up"],
+            ),
         ],
     };
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let width_bits = spec.integer("bits") as u32;
-        let fields = u64::BITS / width_bits;
-        let entrance = (spec.integer("insert") as u32).min(fields - 1);
+        let words = FieldGroups::fitting(spec, memory_bits, width_bits)?;
+        let entrance = (spec.integer("insert") as u32).min(words.fields - 1);
         Ok(Word {
-            words: memory_bits / u64::from(u64::BITS),
-            width_bits,
-            fields,
-            share: Share::of_word(0, width_bits, fields),
+            words,
+            masks: FieldMasks::of_word(0, width_bits, words.fields),
             entrance: u64::MAX << (entrance * width_bits),
             climbs: match spec.is_choice("hit", "up") {
                 true => u64::MAX,
@@ -189,33 +169,22 @@ impl Filter for Word {
     }
 
     fn region_bytes(&self) -> u64 {
-        self.words * WORD_BYTES as u64
+        self.words.region_bytes()
     }
 
     fn cells(&self) -> u64 {
-        self.words * u64::from(self.fields)
+        self.words.cells()
     }
 
-    fn recount(&self, region: &[u8]) -> u64 {
-        let words = region.chunks_exact(WORD_BYTES);
-        words.map(|word| self.occupied(read_u64(word, 0))).sum()
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
+        self.words.false_positive_rate(registers.occupied())
     }
 
-    /// The values in a word differ, so each is one more that a new key may equal.
-    fn drop_chance(&self, registers: &Registers) -> f64 {
-        let held = registers.occupied() as f64 / self.words as f64;
-        held / self.values() as f64
-    }
-
-    fn lines_touched(&self) -> u32 {
+    fn cache_lines_touched(&self) -> u32 {
         1
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
-    fn seen_leaves_no_trace(&self) -> bool {
+    fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
 
@@ -227,52 +196,34 @@ impl Filter for Word {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, value) = self.claim(observation.fingerprint);
+        let (at, value) = self.words.locate(observation.fingerprint);
         let bytes = region.bytes_mut(at..at + WORD_BYTES);
         let ranked = self.advance(read_u64(bytes, 0), value);
         write_u64(bytes, 0, ranked.word);
         *registers.occupied_mut() += u64::from(ranked.grew);
-        match ranked.found {
-            true => Verdict::Seen,
-            false => Verdict::New,
-        }
+        Verdict::seen_if(ranked.found)
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
-        let (at, value) = self.claim(fingerprint);
-        match self.matches(read_u64(region, at), value) {
-            0 => Verdict::New,
-            _ => Verdict::Seen,
-        }
+        let (at, value) = self.words.locate(fingerprint);
+        Verdict::seen_if(self.matches(read_u64(region, at), value) != 0)
     }
 
-    fn anatomy(&self) -> Anatomy {
-        Anatomy {
-            cell: "field",
-            content: "fingerprint",
-            row: "word",
-            row_cells: u64::from(self.fields),
-            most: self.values(),
-            loss: "pushed out of its word by newer keys",
-        }
+    fn cell_layout(&self) -> CellLayout {
+        self.words
+            .cell_layout("word", "pushed out of its word by newer keys")
     }
 
     fn cell(&self, region: &[u8], index: u64) -> u64 {
-        self.field(region, index).value
+        self.words.field(region, index).value
     }
 
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        let (at, value) = self.claim(fingerprint);
-        let word = (at / WORD_BYTES) as u64;
-        let fields = u64::from(self.fields);
-        let indices = word * fields..(word + 1) * fields;
-        let mut places = indices.map(|index| self.field(region, index));
-        Evidence::any_equal(word, value, &mut places)
+        self.words.evidence(region, fingerprint)
     }
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        let word = reduce(fingerprint.0, self.words) as usize;
-        prefetch(region, word * WORD_BYTES);
+        self.words.prefetch(region, fingerprint);
     }
 }

@@ -1,11 +1,10 @@
-//! A synthetic web and the links a breadth-first crawler meets in it.
+//! A synthetic web, and the links that a breadth-first crawler finds in it.
 //!
-//! Sites of different sizes, with a home page, sections and articles. Every page links
-//! to the home page and some sections (repeats that lie close), to its neighbours and to
-//! the site's popular articles (repeats that lie farther), and now and then to another
-//! site (repeats that lie far). When every page has been met the crawler starts over, as
-//! a recrawl would. Nothing of the graph is stored: links and addresses are computed
-//! from the page's number and the seed.
+//! Sites have different sizes, a home page, sections and articles. Every page links to the home
+//! page and some sections (repeats after short gaps), to its neighbours and to popular articles of
+//! the site (longer gaps), and sometimes to another site (long gaps). After every page has been
+//! found, the crawler starts again, like a recrawl. The graph is not stored: links and addresses
+//! are computed from the page number and the seed.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -66,11 +65,11 @@ const ANGLES: &[&str] = &[
     "field-notes",
 ];
 
-/// A crawl under way.
+/// A crawl in progress.
 #[derive(Debug)]
 pub struct Crawl {
     hasher: KeyHasher,
-    /// Where each site's pages start in the numbering; one entry more than sites.
+    /// The number of the first page of each site, and the number of pages at the end.
     starts: Vec<u64>,
     met: Vec<u8>,
     frontier: VecDeque<u64>,
@@ -102,17 +101,17 @@ impl Crawl {
         }
     }
 
-    /// How many pages the sites have together.
+    /// The number of pages of all sites.
     pub fn pages(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// The next link met: its address, and the number of the page it leads to.
+    /// Returns the next link: its address and the number of its page.
     pub fn next_link(&mut self, rng: &mut impl Rng) -> (&[u8], u64) {
         while self.next == self.links.len() {
             let page = match self.frontier.pop_front() {
                 Some(page) => page,
-                None => self.start_over(rng),
+                None => self.restart(rng),
             };
             self.collect_links(page, rng);
         }
@@ -125,13 +124,14 @@ impl Crawl {
         (&self.address, page)
     }
 
-    /// A page to begin with: unmet if there are any, else everything counts as unmet.
-    fn start_over(&mut self, rng: &mut impl Rng) -> u64 {
-        let unmet_home = |met: &[u8], starts: &[u64]| {
+    /// Returns a page to start from: a home page that was not found yet. If there is none, marks
+    /// all pages as not found and picks a site at random.
+    fn restart(&mut self, rng: &mut impl Rng) -> u64 {
+        let home_not_found = |met: &[u8], starts: &[u64]| {
             let homes = &starts[..starts.len() - 1];
             homes.iter().copied().find(|&home| !bit(met, home))
         };
-        if let Some(home) = unmet_home(&self.met, &self.starts) {
+        if let Some(home) = home_not_found(&self.met, &self.starts) {
             return home;
         }
         self.met.fill(0);
@@ -157,7 +157,7 @@ impl Crawl {
             self.links.push(home + (page - home + reach) % size);
         }
         for _ in 0..below(4) {
-            // The smaller of three: low numbers are the popular pages.
+            // The smallest of three: pages with low numbers are popular.
             let popular = below(size).min(below(size)).min(below(size));
             self.links.push(home + popular);
         }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_one_address_and_an_address_one_page() {
+    fn pages_and_addresses_are_one_to_one() {
         let mut page_of: HashMap<String, u64> = HashMap::new();
         let mut address_of: HashMap<u64, String> = HashMap::new();
         for (address, page) in links(700, 40, 100_000) {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_is_met_before_the_crawl_starts_over() {
+    fn every_page_is_found_before_the_crawl_restarts() {
         let pages = Crawl::new(4, 50, 5).pages();
         let mut met: Vec<u64> = links(4, 50, 20_000).into_iter().map(|(_, p)| p).collect();
         met.sort_unstable();

@@ -1,39 +1,39 @@
-//! Measures how far back the repeats of a stream lie, in bounded memory.
+//! Measures the gaps between occurrences of a key, in bounded memory.
 //!
-//! The last place of each key is remembered. When there are more keys than may be, only
-//! those whose hash ends in a zero bit are kept, then those with two, and so on: a sample
-//! of keys, of which every repeat counts for as many as it stands for. Each repeat of the
-//! stream is expected to count once; on a stream with few very popular keys the sample may
-//! miss or favour them.
+//! The meter remembers the last position of each key. If there are too many keys, it keeps only
+//! those whose hash ends in a zero bit, then two zero bits, and so on. A repeat in this sample of
+//! keys counts as many times as the keys that it represents, so each repeat of the stream counts
+//! once in expectation. If a stream has a few very popular keys, the sample may miss them or give
+//! them too much weight.
 
 use super::open_table::{BURST, OpenTable, Slot};
 use crate::rng::Generator;
 use crate::theory::GapHistogram;
 
-/// Keys remembered unless told otherwise: some 20 to 40 MB.
+/// Default number of remembered keys: 20 to 40 MB.
 const DEFAULT_KEYS: usize = 1 << 20;
 
-/// Where a key came last, counted from 1.
+/// The last position of a key, counted from 1.
 #[derive(Clone, Copy, Debug, Default)]
-struct LastPlace {
+struct LastPosition {
     hash: u64,
-    place: u64,
+    position: u64,
 }
 
-impl Slot for LastPlace {
+impl Slot for LastPosition {
     #[inline(always)]
     fn key(&self) -> Option<u64> {
-        (self.place > 0).then_some(self.hash)
+        (self.position > 0).then_some(self.hash)
     }
 }
 
-/// Gaps of a stream under way.
+/// Measures the gaps of a stream in progress.
 #[derive(Debug)]
 pub struct GapMeter {
-    last: OpenTable<LastPlace>,
+    last: OpenTable<LastPosition>,
     max_keys: usize,
     sample_bits: u32,
-    place: u64,
+    position: u64,
     histogram: GapHistogram,
 }
 
@@ -44,45 +44,45 @@ impl Default for GapMeter {
 }
 
 impl GapMeter {
-    /// Every gap, however many keys there are.
+    /// Creates a meter that remembers all keys.
     pub fn exact() -> Self {
         GapMeter::bounded(usize::MAX)
     }
 
-    /// Exact up to `max_keys` keys, and from a sample of at most as many beyond.
+    /// Creates a meter that is exact up to `max_keys` keys and then samples at most that many.
     pub fn bounded(max_keys: usize) -> Self {
         GapMeter {
             last: OpenTable::default(),
             max_keys: max_keys.max(1),
             sample_bits: 0,
-            place: 0,
+            position: 0,
             histogram: GapHistogram::default(),
         }
     }
 
-    /// The next key.
+    /// Records the next key.
     #[inline]
     pub fn record(&mut self, identity: u64) {
-        self.place += 1;
+        self.position += 1;
         let hash = hash(identity);
-        if !self.samples(hash) {
+        if !self.is_sampled(hash) {
             return;
         }
-        let place = self.place;
-        match self.last.replace(hash, LastPlace { hash, place }) {
+        let position = self.position;
+        match self.last.replace(hash, LastPosition { hash, position }) {
             Some(before) => {
-                let gap = place - before.place;
+                let gap = position - before.position;
                 self.histogram.record(gap, 1 << self.sample_bits);
             }
-            None => self.thin_out(),
+            None => self.reduce_sample(),
         }
     }
 
-    /// [`record`](GapMeter::record) for many in order, faster than one by one.
+    /// Records many keys in order, faster than one by one.
     pub fn record_all(&mut self, identities: &[u64]) {
         for burst in identities.chunks(BURST) {
             for hash in burst.iter().map(|&identity| hash(identity)) {
-                if self.samples(hash) {
+                if self.is_sampled(hash) {
                     self.last.prefetch(hash);
                 }
             }
@@ -91,11 +91,11 @@ impl GapMeter {
     }
 
     #[inline(always)]
-    fn samples(&self, hash: u64) -> bool {
+    fn is_sampled(&self, hash: u64) -> bool {
         hash.trailing_zeros() >= self.sample_bits
     }
 
-    fn thin_out(&mut self) {
+    fn reduce_sample(&mut self) {
         while self.last.len() > self.max_keys && self.sample_bits < 63 {
             self.sample_bits += 1;
             let bits = self.sample_bits;
@@ -103,18 +103,18 @@ impl GapMeter {
         }
     }
 
-    /// The gaps so far.
+    /// The gaps measured so far.
     pub fn histogram(&self) -> &GapHistogram {
         &self.histogram
     }
 
-    /// One key in how many is in the sample now: 1 if the histogram is exact.
+    /// Returns c if one key in c is in the sample; 1 if the histogram is exact.
     pub fn sampled_one_in(&self) -> u64 {
         1 << self.sample_bits
     }
 }
 
-/// Keys that are numbers in a row must not be sampled by their last bits.
+/// Mixes the bits of an identity: consecutive numbers must not be sampled by their last bits.
 #[inline(always)]
 fn hash(identity: u64) -> u64 {
     Generator::from_state(identity).draw(0)
@@ -146,10 +146,10 @@ mod tests {
         assert_eq!(meter.sampled_one_in(), 1);
     }
 
-    /// A sample of about 1,000 of 60,000 keys, each with less than one repeat on average:
+    /// The sample has about 1,000 of 60,000 keys, each with less than one repeat on average, so
     /// the standard error of the number of repeats is about 4 %.
     #[test]
-    fn a_sample_stands_for_the_stream() {
+    fn a_sample_estimates_the_gaps_of_the_stream() {
         let keys = numbers("shuffle:60", 100_000, 3);
         let exact = measured(GapMeter::exact(), &keys);
         let sampled = measured(GapMeter::bounded(1000), &keys);

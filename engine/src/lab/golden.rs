@@ -1,30 +1,30 @@
-//! States that must come out the same on every target, for every filter there is.
+//! Golden states: every filter must reach the same state on every target.
 //!
-//! For each filter: its defaults, and each parameter at its least, its most (within
-//! reason) and each of its words; each in a small, an odd and a larger memory; each fed
-//! the same stream. The digest of region and registers is compared with a file of golden
-//! values by the native tests and, from WebAssembly, by the browser tests.
+//! Each filter runs with its defaults, and with each parameter at its minimum, its maximum (limited
+//! here) and each of its words; in a small, an odd and a larger memory; over the same stream. The
+//! native tests, and the browser tests through WebAssembly, compare the digests of region and
+//! registers with a file.
 
 use std::fmt;
 
 use super::stream::StreamSpec;
 use crate::filter::{AnyFilter, Descriptor, FilterSpec, Kind, Value, registry, state_digest};
-use crate::seen_set::SeenSet;
+use crate::seen_set::SeenSetBuilder;
 
 const SEED: u64 = 20_061;
 const OBSERVATIONS: u64 = 4000;
 const MEMORIES_BITS: [u64; 3] = [256, 10_007, 1 << 17];
-/// The most a parameter is set to here, so that the smaller memories can take it.
-const MOST: u64 = 32;
+/// The greatest parameter value used here, so that filters fit into the smaller memories.
+const MAX_VALUE: u64 = 32;
 
-/// A filter's state after the golden stream.
+/// The state of a filter after the golden stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoldenState {
     /// The filter, in its text form.
     pub filter: String,
-    /// The memory it was given.
+    /// The memory of the filter.
     pub memory_bits: u64,
-    /// See [`state_digest`].
+    /// The [`state_digest`].
     pub digest: u64,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for GoldenState {
     }
 }
 
-/// The golden states of every filter in the registry.
+/// Computes the golden states of every filter in the registry.
 pub fn golden_states() -> Vec<GoldenState> {
     let mut states = Vec::new();
     for descriptor in registry() {
@@ -53,13 +53,13 @@ pub fn golden_states() -> Vec<GoldenState> {
     states
 }
 
-/// A filter's defaults, and each of its parameters at its extremes.
+/// Returns a filter with its defaults, and with each parameter at its extremes.
 pub(crate) fn variations(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
     let defaults = FilterSpec::with_defaults(descriptor);
     let mut specs = vec![defaults.clone()];
     for parameter in descriptor.parameters {
         let values: Vec<String> = match parameter.kind {
-            Kind::Integer { min, max, .. } => vec![min.to_string(), max.min(MOST).to_string()],
+            Kind::Integer { min, max, .. } => vec![min.to_string(), max.min(MAX_VALUE).to_string()],
             Kind::Decimal {
                 min_millionths,
                 max_millionths,
@@ -73,17 +73,21 @@ pub(crate) fn variations(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
             specs.extend(defaults.with(parameter.name, &value).ok());
         }
     }
-    let mut known: Vec<FilterSpec> = Vec::new();
+    let mut distinct: Vec<FilterSpec> = Vec::new();
     for spec in specs {
-        if !known.contains(&spec) {
-            known.push(spec);
+        if !distinct.contains(&spec) {
+            distinct.push(spec);
         }
     }
-    known
+    distinct
 }
 
 fn golden_state(spec: &FilterSpec, memory_bits: u64) -> Option<GoldenState> {
-    let mut set = SeenSet::in_memory(spec, memory_bits, SEED).ok()?;
+    let mut set = SeenSetBuilder::new(spec)
+        .memory_bits(memory_bits)
+        .seed(SEED)
+        .build()
+        .ok()?;
     let mut stream = StreamSpec::Shuffle {
         distinct_percent: 60.0,
     }

@@ -1,7 +1,7 @@
-//! A synthetic stream dressed as the logs that people have.
+//! Formats a synthetic stream as a log.
 //!
-//! Only the key comes from the stream. Who asked and when is made up from the place in
-//! the stream, so the same stream, count and seed give the same log everywhere.
+//! The stream gives only the keys. Visitors and times are computed from the position in the
+//! stream, so a stream, a count and a seed give the same log everywhere.
 
 use std::fmt;
 use std::io::Write;
@@ -10,71 +10,71 @@ use std::str::FromStr;
 use super::stream::{Arrival, Stream};
 use crate::rng::Generator;
 
-/// How many visitors a log has at the most.
-const VISITORS: u64 = 400;
-/// Places a second, about.
-const A_SECOND: u64 = 3;
+/// The greatest number of visitors in a log.
+const MAX_VISITORS: u64 = 400;
+/// Lines per second.
+const LINES_PER_SECOND: u64 = 3;
 
-/// What a line of a synthetic log looks like.
+/// The format of a synthetic log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LogForm {
-    /// The key; where it has an importance, that follows after a tab.
+pub enum LogFormat {
+    /// One key per line; the importance, if any, follows after a tab.
     #[default]
     Keys,
-    /// A web server's combined log; the key is the path that was asked for.
+    /// A web server's combined log; the key is the requested path.
     AccessLog,
-    /// JSON lines of clicks; the key is the click.
+    /// JSON lines of clicks; the key is the id of the click.
     Clicks,
 }
 
-/// A form that there is not.
+/// The error for an unknown format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected keys, access-log or clicks; found `{found}`")]
-pub struct UnknownLogForm {
+pub struct UnknownLogFormat {
     found: String,
 }
 
-impl LogForm {
-    /// Its name on the command line.
+impl LogFormat {
+    /// Returns the name used on the command line.
     pub const fn name(self) -> &'static str {
         match self {
-            LogForm::Keys => "keys",
-            LogForm::AccessLog => "access-log",
-            LogForm::Clicks => "clicks",
+            LogFormat::Keys => "keys",
+            LogFormat::AccessLog => "access-log",
+            LogFormat::Clicks => "clicks",
         }
     }
 
-    /// Appends the next line of a stream; false at its end.
+    /// Appends the next line of a stream. Returns false at the end of the stream.
     pub fn append_line(self, stream: &mut Stream, log: &mut Vec<u8>) -> bool {
-        let place = stream.place();
+        let position = stream.position();
         let Some(arrival) = stream.next_arrival() else {
             return false;
         };
-        // A vector takes all that is written to it.
+        // Writing to a vector cannot fail.
         let _ = match self {
-            LogForm::Keys => key_line(&arrival, log),
-            LogForm::AccessLog => access_line(&arrival, place, log),
-            LogForm::Clicks => click_line(&arrival, place, log),
+            LogFormat::Keys => key_line(&arrival, log),
+            LogFormat::AccessLog => access_line(&arrival, position, log),
+            LogFormat::Clicks => click_line(&arrival, position, log),
         };
         true
     }
 }
 
-impl FromStr for LogForm {
-    type Err = UnknownLogForm;
+impl FromStr for LogFormat {
+    type Err = UnknownLogFormat;
 
-    fn from_str(text: &str) -> Result<Self, UnknownLogForm> {
-        [LogForm::Keys, LogForm::AccessLog, LogForm::Clicks]
+    fn from_str(text: &str) -> Result<Self, UnknownLogFormat> {
+        [LogFormat::Keys, LogFormat::AccessLog, LogFormat::Clicks]
             .into_iter()
-            .find(|form| form.name() == text)
-            .ok_or_else(|| UnknownLogForm {
+            .find(|format| format.name() == text)
+            .ok_or_else(|| UnknownLogFormat {
                 found: text.to_owned(),
             })
     }
 }
 
-impl fmt::Display for LogForm {
+impl fmt::Display for LogFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -89,9 +89,9 @@ fn key_line(arrival: &Arrival<'_>, log: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn access_line(arrival: &Arrival<'_>, place: u64, log: &mut Vec<u8>) -> std::io::Result<()> {
-    let visitor = visitor(place);
-    let (day, clock) = time(place);
+fn access_line(arrival: &Arrival<'_>, position: u64, log: &mut Vec<u8>) -> std::io::Result<()> {
+    let visitor = visitor(position);
+    let (day, clock) = time(position);
     let [hour, minute, second] = clock;
     let size = 400 + Generator::from_state(arrival.number).draw(2) % 40_000;
     write!(
@@ -106,8 +106,8 @@ fn access_line(arrival: &Arrival<'_>, place: u64, log: &mut Vec<u8>) -> std::io:
     writeln!(log, "{size} \"-\" \"Example/1.0\"")
 }
 
-fn click_line(arrival: &Arrival<'_>, place: u64, log: &mut Vec<u8>) -> std::io::Result<()> {
-    let (day, clock) = time(place);
+fn click_line(arrival: &Arrival<'_>, position: u64, log: &mut Vec<u8>) -> std::io::Result<()> {
+    let (day, clock) = time(position);
     let [hour, minute, second] = clock;
     let number = arrival.number;
     writeln!(
@@ -119,7 +119,7 @@ fn click_line(arrival: &Arrival<'_>, place: u64, log: &mut Vec<u8>) -> std::io::
     )
 }
 
-/// The path of a URL; of any other key, the key as a path.
+/// Appends the path of a URL, or any other key as a path.
 fn path_of(key: &[u8], log: &mut Vec<u8>) {
     let after_scheme = memchr::memmem::find(key, b"://").map(|at| at + 3);
     let path = after_scheme.and_then(|at| Some(at + memchr::memchr(b'/', key.get(at..)?)?));
@@ -132,15 +132,15 @@ fn path_of(key: &[u8], log: &mut Vec<u8>) {
     }
 }
 
-/// Few visitors ask much, many a little.
-fn visitor(place: u64) -> u64 {
-    let generator = Generator::from_state(place);
-    generator.draw(0) % (generator.draw(1) % VISITORS + 1)
+/// Returns a visitor; a few visitors have most of the requests.
+fn visitor(position: u64) -> u64 {
+    let generator = Generator::from_state(position);
+    generator.draw(0) % (generator.draw(1) % MAX_VISITORS + 1)
 }
 
-/// The day of the month, and hour, minute and second.
-fn time(place: u64) -> (u64, [u64; 3]) {
-    let seconds = place / A_SECOND;
+/// Returns the day of the month, and hour, minute and second.
+fn time(position: u64) -> (u64, [u64; 3]) {
+    let seconds = position / LINES_PER_SECOND;
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     (
         hours / 24 % 28 + 1,
@@ -153,27 +153,27 @@ mod tests {
     use super::*;
     use crate::lab::StreamSpec;
 
-    fn first_line(stream: &str, form: LogForm) -> String {
+    fn first_line(stream: &str, format: LogFormat) -> String {
         let spec: StreamSpec = stream.parse().expect("a stream");
         let mut log = Vec::new();
-        assert!(form.append_line(&mut spec.open(1, 1), &mut log));
+        assert!(format.append_line(&mut spec.open(1, 1), &mut log));
         String::from_utf8(log).expect("text")
     }
 
     #[test]
-    fn a_line_of_each() {
-        let url = first_line("crawl:3:20", LogForm::Keys);
+    fn each_format_contains_the_key() {
+        let url = first_line("crawl:3:20", LogFormat::Keys);
         let path = url.trim_end().splitn(4, '/').nth(3).expect("a path");
-        let access = first_line("crawl:3:20", LogForm::AccessLog);
+        let access = first_line("crawl:3:20", LogFormat::AccessLog);
         assert!(
             access.contains(&format!("\"GET /{path} HTTP/1.1\" 200 ")),
             "{access}"
         );
         assert!(access.contains("[01/Mar/2026:00:00:00 +0000]"), "{access}");
-        let click = first_line("zipf:1.1:1000", LogForm::Clicks);
+        let click = first_line("zipf:1.1:1000", LogFormat::Clicks);
         let parsed: serde_json::Value = serde_json::from_str(&click).expect("JSON");
         assert!(parsed["click"].as_str().expect("text").starts_with('c'));
-        assert!(first_line("importance-linear:60", LogForm::Keys).contains('\t'));
+        assert!(first_line("importance-linear:60", LogFormat::Keys).contains('\t'));
     }
 
     #[test]
@@ -181,15 +181,15 @@ mod tests {
         let spec: StreamSpec = "shuffle:60".parse().expect("a stream");
         let mut stream = spec.open(2, 1);
         let mut log = Vec::new();
-        while LogForm::Clicks.append_line(&mut stream, &mut log) {}
+        while LogFormat::Clicks.append_line(&mut stream, &mut log) {}
         assert_eq!(log.iter().filter(|&&byte| byte == b'\n').count(), 2);
     }
 
     #[test]
-    fn a_form_is_known_by_its_name() {
-        for form in [LogForm::Keys, LogForm::AccessLog, LogForm::Clicks] {
-            assert_eq!(form.to_string().parse(), Ok(form));
+    fn formats_are_parsed_by_name() {
+        for format in [LogFormat::Keys, LogFormat::AccessLog, LogFormat::Clicks] {
+            assert_eq!(format.to_string().parse(), Ok(format));
         }
-        assert!("apache".parse::<LogForm>().is_err());
+        assert!("apache".parse::<LogFormat>().is_err());
     }
 }

@@ -1,16 +1,18 @@
-//! The laboratory: streams of keys, exact truth, scoreboards, and the papers' tables.
+//! The laboratory: synthetic streams, filters compared with exact truth, and the tables of the
+//! papers.
 //!
-//! Everything is pure and deterministic: a stream, a count and a seed give the same
-//! numbers on every machine, in the command line and in the browser.
+//! Everything is deterministic: a stream, a count and a seed give the same numbers on every
+//! machine, in the command line and in the browser.
 
 mod crawl;
 mod gap_meter;
 mod golden;
 mod inside;
-mod log_form;
+mod log_format;
+mod measure;
 mod open_table;
+mod permutation;
 mod rate_meter;
-mod renaming;
 pub mod reproduce;
 mod sampling;
 mod scoreboard;
@@ -23,17 +25,20 @@ mod weights;
 mod zipf;
 
 pub use gap_meter::GapMeter;
+#[doc(hidden)]
 pub use golden::{GoldenState, golden_states};
 pub use inside::{
-    Arrived, Inside, InsideError, MOST_CELLS, Mistake, Mistakes, Reason, WatchedCell,
+    Inside, InsideError, MAX_CELLS, Mistake, Mistakes, ObservedKey, Reason, WatchedCell,
 };
-pub use log_form::{LogForm, UnknownLogForm};
+pub use log_format::{LogFormat, UnknownLogFormat};
+pub use measure::measure;
 pub use rate_meter::RateMeter;
 pub use sampling::Sampling;
 pub use scoreboard::{CurvePoint, Scoreboard};
-pub use simulation::{Clock, Contestant, NoClock, Simulation};
+pub use simulation::{Clock, FilterRun, NoClock, Simulation};
 pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};
 pub use summary::RunSummary;
 pub use top_keys::TopKeys;
-pub use truth::{AlreadyHashed, Truth};
+pub(crate) use truth::IdentityHasher;
+pub use truth::Truth;
 pub use weights::Weights;

@@ -1,29 +1,28 @@
-//! A table of keys that one line of memory decides about.
+//! A hash table with linear probing that usually touches one cache line per lookup.
 //!
-//! The standard library's tables look in two places, and nobody can ask for either ahead
-//! of need. Here a key lies where its hash says or in one of the places behind, so that a
-//! look mostly costs one line of memory, which can be [asked for](OpenTable::prefetch)
-//! some keys before. Keys keep their order when the table grows: it is copied from one
-//! end to the other, not scattered.
+//! A lookup in the standard library's table touches two cache lines, and neither can be
+//! prefetched. Here a key is at the slot given by its hash or in one of the next slots. The cache
+//! line can be [prefetched](OpenTable::prefetch) some keys ahead. Keys keep their order when the
+//! table grows, so it is copied sequentially.
 
 use crate::prefetch::prefetch;
 
-/// How many keys whoever has many of them asks for in a row.
+/// The number of keys that callers prefetch together.
 pub const BURST: usize = 32;
-const LEAST_SLOTS: usize = 64;
-/// Odd, with bits like those of chance: 2⁶⁴ divided by the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+const MIN_SLOTS: usize = 64;
+/// An odd multiplier with well-mixed bits: 2⁶⁴ divided by the golden ratio.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What is kept of a key. The default is a slot that is free.
+/// A key with its data. The default is a free slot.
 pub trait Slot: Copy + Default {
-    /// The key in it, unless it is free.
+    /// Returns the key, or None if the slot is free.
     fn key(&self) -> Option<u64>;
 }
 
-/// The keys met so far, each with what is kept of it.
+/// A map from keys to slots.
 #[derive(Debug)]
 pub struct OpenTable<S> {
-    /// Nothing, or a power of two of which at most three in four are taken.
+    /// Empty, or a power of two of slots, of which at most three quarters are used.
     slots: Vec<S>,
     len: usize,
 }
@@ -38,18 +37,18 @@ impl<S> Default for OpenTable<S> {
 }
 
 impl<S: Slot> OpenTable<S> {
-    /// How many keys there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Asks for the memory that [`replace`](OpenTable::replace) will look at.
+    /// Prefetches the cache line that [`replace`](OpenTable::replace) will read.
     #[inline(always)]
     pub fn prefetch(&self, key: u64) {
         prefetch(&self.slots, self.home(key));
     }
 
-    /// What is kept of a key, to be changed in all but the key.
+    /// Returns the slot of a key. The caller must not change the key in it.
     #[inline]
     pub fn get_mut(&mut self, key: u64) -> Option<&mut S> {
         if self.slots.is_empty() {
@@ -60,12 +59,12 @@ impl<S: Slot> OpenTable<S> {
         slot.key().is_some().then_some(slot)
     }
 
-    /// Keeps this of a key, and returns what was kept of it before.
+    /// Stores the slot of a key. Returns its previous slot, if any.
     #[inline]
     pub fn replace(&mut self, key: u64, slot: S) -> Option<S> {
         debug_assert_eq!(slot.key(), Some(key));
         if self.slots.is_empty() {
-            self.rebuild(LEAST_SLOTS, |_| true);
+            self.rebuild(MIN_SLOTS, |_| true);
         }
         let at = self.find(key);
         let before = std::mem::replace(&mut self.slots[at], slot);
@@ -79,17 +78,17 @@ impl<S: Slot> OpenTable<S> {
         None
     }
 
-    /// All that is kept.
+    /// Iterates over the used slots.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
         self.slots.iter().filter(|slot| slot.key().is_some())
     }
 
-    /// Forgets all but some, and may change in those all but their keys.
+    /// Removes the slots for which `keep` returns false. `keep` must not change keys.
     pub fn retain(&mut self, keep: impl FnMut(&mut S) -> bool) {
         self.rebuild(self.slots.len(), keep);
     }
 
-    /// The place of a key: its own, or the free one where it would go.
+    /// Returns the index of a key, or of the free slot where it would be inserted.
     #[inline]
     fn find(&self, key: u64) -> usize {
         let mut at = self.home(key);
@@ -99,11 +98,12 @@ impl<S: Slot> OpenTable<S> {
         at
     }
 
-    /// By the high bits, so that larger tables have the same order.
+    /// Returns the preferred index of a key. It uses the high bits of the hash, so that the order
+    /// of keys does not depend on the size of the table.
     #[inline]
     fn home(&self, key: u64) -> usize {
         let bits = self.slots.len().trailing_zeros();
-        (key.wrapping_mul(SPREAD) >> ((u64::BITS - bits) % u64::BITS)) as usize
+        (key.wrapping_mul(MULTIPLIER) >> ((u64::BITS - bits) % u64::BITS)) as usize
     }
 
     #[cold]
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map(
+        fn the_table_behaves_like_a_map(
             keys in proptest::collection::vec(prop_oneof![0u64..200, any::<u64>()], 0..800),
             kept in 1u64..4,
         ) {
@@ -162,15 +162,16 @@ mod tests {
         }
     }
 
-    /// Neighbours would otherwise push each other far from home.
+    /// Without mixing, consecutive keys would displace each other.
     #[test]
-    fn numbers_in_a_row_lie_where_they_belong() {
+    fn consecutive_keys_are_near_their_preferred_slots() {
         let mut table = OpenTable::default();
         for key in 0..3000 {
             table.replace(key, Numbered(key, 1));
         }
-        let away = |key| (table.find(key).wrapping_sub(table.home(key))) & (table.slots.len() - 1);
-        assert!((0..3000).all(|key| away(key) < 8));
+        let displacement =
+            |key| (table.find(key).wrapping_sub(table.home(key))) & (table.slots.len() - 1);
+        assert!((0..3000).all(|key| displacement(key) < 8));
         assert_eq!(table.slots.len(), 4096);
     }
 }

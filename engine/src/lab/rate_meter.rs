@@ -1,10 +1,9 @@
-//! How many lines came when, in bounded memory.
+//! Counts lines over time, in bounded memory.
 //!
-//! Counts in spans of one second, until there are more spans than may be; then in spans of
-//! five, a quarter of a minute, and so on up to years. Each width is a multiple of the one
-//! before, so nothing that was counted is counted wrongly.
+//! Counts intervals of one second until there are too many; then of 5 seconds, 15 seconds, and so
+//! on up to years. Each width is a multiple of the one before, so merged counts stay exact.
 
-/// Widths of a span, in seconds.
+/// Widths of an interval, in seconds.
 const WIDTHS: [i64; 15] = [
     1,
     5,
@@ -23,62 +22,63 @@ const WIDTHS: [i64; 15] = [
     3640 * DAY,
 ];
 const DAY: i64 = 86_400;
-/// As many bars as fit side by side.
-const MOST_SPANS: i64 = 120;
+/// The greatest number of intervals: as many bars as fit in a chart.
+const MAX_INTERVALS: i64 = 120;
 
-/// Lines by the time they tell, under way.
+/// Counts of lines by time.
 #[derive(Clone, Debug, Default)]
 pub struct RateMeter {
     width: usize,
-    /// The number of the first span, counted from 1970.
+    /// The number of the first interval, counted from 1970.
     first: i64,
     counts: Vec<u64>,
 }
 
 impl RateMeter {
-    /// A line that tells this time, in seconds since 1970.
+    /// Records a line with this time, in seconds since 1970.
     #[inline]
     pub fn record(&mut self, seconds: i64) {
-        let mut span = seconds.div_euclid(WIDTHS[self.width]);
+        let mut interval = seconds.div_euclid(WIDTHS[self.width]);
         if self.counts.is_empty() {
-            self.first = span;
+            self.first = interval;
         }
-        while !self.is_near(span) {
+        while !self.is_in_reach(interval) {
             if !self.widen() {
                 return;
             }
-            span = seconds.div_euclid(WIDTHS[self.width]);
+            interval = seconds.div_euclid(WIDTHS[self.width]);
         }
-        if span < self.first {
-            let before = (self.first - span) as usize;
+        if interval < self.first {
+            let before = (self.first - interval) as usize;
             self.counts.splice(0..0, std::iter::repeat_n(0, before));
-            self.first = span;
+            self.first = interval;
         }
-        let place = (span - self.first) as usize;
-        if place >= self.counts.len() {
-            self.counts.resize(place + 1, 0);
+        let index = (interval - self.first) as usize;
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, 0);
         }
-        self.counts[place] += 1;
+        self.counts[index] += 1;
     }
 
-    /// Whether a span is within reach of those that have counts.
-    fn is_near(&self, span: i64) -> bool {
+    /// Returns whether an interval can be added without exceeding the greatest number.
+    fn is_in_reach(&self, interval: i64) -> bool {
         let end = self.first.saturating_add(self.counts.len() as i64);
-        span >= end.saturating_sub(MOST_SPANS) && span < self.first.saturating_add(MOST_SPANS)
+        interval >= end.saturating_sub(MAX_INTERVALS)
+            && interval < self.first.saturating_add(MAX_INTERVALS)
     }
 
-    /// Goes over to the next width; false if there is none.
+    /// Changes to the next width. Returns false if there is none.
     fn widen(&mut self) -> bool {
         let (Some(&wider), narrow) = (WIDTHS.get(self.width + 1), WIDTHS[self.width]) else {
             return false;
         };
         let first = (self.first * narrow).div_euclid(wider);
         let mut counts = Vec::new();
-        for (place, &count) in self.counts.iter().enumerate() {
-            let start = (self.first + place as i64) * narrow;
-            let place = (start.div_euclid(wider) - first) as usize;
-            counts.resize(counts.len().max(place + 1), 0);
-            counts[place] += count;
+        for (index, &count) in self.counts.iter().enumerate() {
+            let start = (self.first + index as i64) * narrow;
+            let index = (start.div_euclid(wider) - first) as usize;
+            counts.resize(counts.len().max(index + 1), 0);
+            counts[index] += count;
         }
         self.width += 1;
         self.first = first;
@@ -86,17 +86,17 @@ impl RateMeter {
         true
     }
 
-    /// When the first span begins, in seconds since 1970.
-    pub fn from_seconds(&self) -> i64 {
+    /// The start of the first interval, in seconds since 1970.
+    pub fn start_seconds(&self) -> i64 {
         self.first * WIDTHS[self.width]
     }
 
-    /// How long a span is.
+    /// The width of an interval.
     pub fn width_seconds(&self) -> i64 {
         WIDTHS[self.width]
     }
 
-    /// How many lines each span has, without a gap from the first to the last.
+    /// The number of lines in each interval, from the first to the last.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_widen_as_time_goes_by() {
+    fn intervals_widen_as_needed() {
         let mut meter = RateMeter::default();
         for second in 0..100 {
             meter.record(1_000_000_000 + second);
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_are_those_of_the_spans_whatever_the_order(
+        fn counts_do_not_depend_on_the_order_of_lines(
             seconds in proptest::collection::vec(-5_000_000i64..5_000_000, 1..200),
         ) {
             let mut meter = RateMeter::default();
@@ -141,14 +141,14 @@ mod tests {
             for &second in &seconds {
                 meter.record(second);
             }
-            prop_assert!(meter.counts().len() as i64 <= MOST_SPANS);
+            prop_assert!(meter.counts().len() as i64 <= MAX_INTERVALS);
             for &second in &seconds {
                 *plain.entry(second.div_euclid(meter.width_seconds())).or_default() += 1;
             }
-            let first = meter.from_seconds() / meter.width_seconds();
+            let first = meter.start_seconds() / meter.width_seconds();
             let found: BTreeMap<i64, u64> = meter.counts().iter().enumerate()
                 .filter(|(_, count)| **count > 0)
-                .map(|(place, count)| (first + place as i64, *count))
+                .map(|(index, count)| (first + index as i64, *count))
                 .collect();
             prop_assert_eq!(found, plain);
         }

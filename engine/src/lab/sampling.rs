@@ -1,34 +1,34 @@
-//! Which part of a long log is looked at.
+//! Selects a part of a long log.
 //!
-//! A part taken by chance, line by line, would lie: two lines of a key are both in it far
-//! more seldom than one, so repeats would vanish. So either all lines of some keys are taken
-//! (of one key in c, every repeat is there at a c-th of its distance, and a filter in a c-th
-//! of the memory meets the same stream in small), or the log's beginning, whole.
+//! Lines must not be chosen at random one by one: two lines of a key would rarely both be chosen,
+//! so repeats would disappear. Either all lines of some keys are chosen, or the first lines of the
+//! log. If one key in c is chosen, every repeat is there at 1/c of its distance, and a filter with
+//! 1/c of the memory has the same error rates.
 
 use crate::fingerprint::Fingerprint;
 use crate::rng::Generator;
 
-/// The part of a log that is looked at.
+/// The part of a log that is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sampling {
-    /// All of it.
+    /// The whole log.
     #[default]
     All,
-    /// Every line of one key in so many.
+    /// Every line of one key in this many.
     OneKeyIn(u64),
-    /// So many lines from the beginning.
+    /// This many lines from the beginning.
     FirstLines(u64),
 }
 
 impl Sampling {
-    /// Whether the lines of a key are in it.
+    /// Returns whether the lines of a key are included.
     #[inline]
-    pub fn takes(self, fingerprint: Fingerprint) -> bool {
+    pub fn includes(self, fingerprint: Fingerprint) -> bool {
         match self {
             Sampling::OneKeyIn(keys) if keys > 1 => {
-                // Another draw than those by which gaps and the adviser thin out: theirs
-                // would find a sample of theirs thinned out already.
+                // Not the draw that the gap meter and the adviser use for their samples: these
+                // must be independent of this one.
                 Generator::from_state(fingerprint.0)
                     .draw(2)
                     .is_multiple_of(keys)
@@ -37,13 +37,13 @@ impl Sampling {
         }
     }
 
-    /// Whether nothing of the log is wanted beyond so many lines.
+    /// Returns whether no line after the first `lines` is included.
     #[inline]
-    pub fn is_over_after(self, lines: u64) -> bool {
-        matches!(self, Sampling::FirstLines(most) if lines >= most)
+    pub fn ends_after(self, lines: u64) -> bool {
+        matches!(self, Sampling::FirstLines(max) if lines >= max)
     }
 
-    /// How many keys of the log stand behind one of these.
+    /// Returns c if one key in c is included.
     pub fn one_key_in(self) -> u64 {
         match self {
             Sampling::OneKeyIn(keys) => keys.max(1),
@@ -51,7 +51,8 @@ impl Sampling {
         }
     }
 
-    /// The memory in which a filter errs on the part as it would in `memory_bits` on all.
+    /// Returns the memory in which a filter has the same error rates on the part as in
+    /// `memory_bits` on the whole log.
     pub fn memory_bits(self, memory_bits: u64) -> u64 {
         memory_bits / self.one_key_in()
     }
@@ -67,26 +68,31 @@ mod tests {
         let spec: StreamSpec = stream.parse().expect("a stream");
         let mut keys = spec.open(400_000, 3);
         let hasher = KeyHasher::new(1);
-        let mut race = Simulation::new(1, Truth::for_fingerprints());
+        let mut simulation = Simulation::new(1, Truth::for_fingerprints());
         let filter = filter.parse().expect("a filter");
-        race.enter(&filter, sampling.memory_bits(1 << 20))
-            .expect("room");
+        simulation
+            .add_filter(&filter, sampling.memory_bits(1 << 20))
+            .expect("enough memory");
         while let Some((key, _)) = keys.next_key() {
             let fingerprint = hasher.fingerprint(key);
-            if sampling.takes(fingerprint) {
-                race.push_fingerprint(fingerprint, &NoClock);
+            if sampling.includes(fingerprint) {
+                simulation.push_fingerprint(fingerprint, &NoClock);
             }
         }
-        race.flush(&NoClock);
-        let board = race.contestants()[0].board();
-        let (fpr, fnr) = (board.fpr(), board.fnr());
-        (race.count(), fpr.expect("new keys"), fnr.expect("repeats"))
+        simulation.flush(&NoClock);
+        let scoreboard = simulation.runs()[0].scoreboard();
+        let (fpr, fnr) = (scoreboard.fpr(), scoreboard.fnr());
+        (
+            simulation.count(),
+            fpr.expect("new keys"),
+            fnr.expect("repeats"),
+        )
     }
 
-    /// Some 30,000 new keys and 20,000 repeats in the sample: rates of several hundredths
-    /// have standard errors of 2 to 4 in a hundred of themselves.
+    /// The sample has about 30,000 new keys and 20,000 repeats, so rates of several percent have
+    /// relative standard errors of 2 % to 4 %.
     #[test]
-    fn one_key_in_eight_in_an_eighth_of_the_memory_errs_as_often() {
+    fn one_key_in_eight_with_an_eighth_of_the_memory_has_the_same_error_rates() {
         for filter in ["bloom:k=2", "stable", "rlbsbf", "blocked", "slot"] {
             let (all, fpr, fnr) = rates(filter, "shuffle:60", Sampling::All);
             let (some, fpr_some, fnr_some) = rates(filter, "shuffle:60", Sampling::OneKeyIn(8));
@@ -103,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_is_over_after_its_lines() {
+    fn the_first_lines_end_after_their_number() {
         let beginning = Sampling::FirstLines(10);
-        assert!(!beginning.is_over_after(9) && beginning.is_over_after(10));
-        assert!(!Sampling::OneKeyIn(4).is_over_after(u64::MAX));
+        assert!(!beginning.ends_after(9) && beginning.ends_after(10));
+        assert!(!Sampling::OneKeyIn(4).ends_after(u64::MAX));
         assert_eq!(beginning.memory_bits(4096), 4096);
         assert_eq!(Sampling::OneKeyIn(4).memory_bits(4096), 1024);
         assert_eq!(Sampling::OneKeyIn(0).memory_bits(4096), 4096);

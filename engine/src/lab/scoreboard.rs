@@ -1,33 +1,33 @@
-//! Counts of right and wrong verdicts, and how they went over the stream.
+//! Counts wrong verdicts along a stream.
 
 use crate::filter::Verdict;
 
-/// How many points a curve has at the most; beyond, every second one is dropped.
+/// The greatest number of points of a curve. Beyond it, every second point is removed.
 const MAX_POINTS: usize = 256;
 
-/// A moment of a run. All counts are from the start of the stream; the rates of a
-/// stretch are differences of two points.
+/// A point of a curve. All counts are from the start of the stream; rates of an interval are
+/// computed from the difference of two points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CurvePoint {
     /// Observations so far.
     pub position: u64,
-    /// Of which first occurrences.
+    /// First occurrences so far.
     pub distinct: u64,
-    /// First occurrences taken for repeats.
+    /// First occurrences reported Seen.
     pub false_positives: u64,
-    /// Repeats taken for new.
+    /// Repeats reported New.
     pub false_negatives: u64,
     /// Cells of the filter in use.
     pub occupied: u64,
 }
 
 impl CurvePoint {
-    /// Observations of keys that had come before.
+    /// Repeats so far.
     pub fn repeats(&self) -> u64 {
         self.position - self.distinct
     }
 
-    /// Wrong verdicts among the first occurrences since `earlier`, as a share of them.
+    /// The false positive rate since `earlier`. None if there was no first occurrence.
     pub fn fpr_since(&self, earlier: &CurvePoint) -> Option<f64> {
         share(
             self.false_positives - earlier.false_positives,
@@ -35,7 +35,7 @@ impl CurvePoint {
         )
     }
 
-    /// Wrong verdicts among the repeats since `earlier`, as a share of them.
+    /// The false negative rate since `earlier`. None if there was no repeat.
     pub fn fnr_since(&self, earlier: &CurvePoint) -> Option<f64> {
         share(
             self.false_negatives - earlier.false_negatives,
@@ -44,12 +44,12 @@ impl CurvePoint {
     }
 }
 
-/// A share, unless it would be one of nothing.
+/// Returns `part / whole`, or None if `whole` is 0.
 pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// The score of one filter on one stream.
+/// The counts of one filter on one stream.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     now: CurvePoint,
@@ -68,15 +68,15 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// How many observations may still be scored before the curve takes a point. Feed
-    /// no more than that at a time and the curve is the same however the stream comes.
+    /// Returns the number of observations until the next point of the curve. If callers score no
+    /// more than that at a time, the curve does not depend on how the stream is divided.
     pub fn until_next_point(&self) -> u64 {
         self.stride - self.now.position % self.stride
     }
 
-    /// Scores verdicts against the truth.
+    /// Compares verdicts with the truth.
     pub fn score(&mut self, verdicts: &[Verdict], first: &[bool], occupied: u64) {
-        // As many at a time as a byte can count, so that sixteen are counted at once.
+        // Chunks that a byte can count, so that the compiler counts 16 verdicts per instruction.
         for (verdicts, first) in verdicts.chunks(255).zip(first.chunks(255)) {
             let (mut distinct, mut dropped, mut missed) = (0u8, 0u8, 0u8);
             for (&verdict, &first) in verdicts.iter().zip(first) {
@@ -92,11 +92,11 @@ impl Scoreboard {
         self.now.position += verdicts.len() as u64;
         self.now.occupied = occupied;
         if self.now.position.is_multiple_of(self.stride) {
-            self.take_point();
+            self.add_point();
         }
     }
 
-    fn take_point(&mut self) {
+    fn add_point(&mut self) {
         self.curve.push(self.now);
         if self.curve.len() > MAX_POINTS {
             self.stride *= 2;
@@ -111,7 +111,7 @@ impl Scoreboard {
         &self.now
     }
 
-    /// The moments kept, evenly spaced from 0, and the last one.
+    /// Returns the points, evenly spaced from 0, and the present one.
     pub fn curve(&self) -> Vec<CurvePoint> {
         let mut points = self.curve.clone();
         if points.last() != Some(&self.now) {
@@ -120,38 +120,37 @@ impl Scoreboard {
         points
     }
 
-    /// The curve in at most `stretches` stretches, all but the last of one length. As
-    /// points count from the start, leaving one out joins its neighbours exactly.
-    pub fn curve_of(&self, stretches: usize) -> Vec<CurvePoint> {
+    /// Returns the curve with at most `intervals` intervals, all but the last of equal length.
+    /// Counts are from the start, so removing a point merges two intervals exactly.
+    pub fn coarse_curve(&self, intervals: usize) -> Vec<CurvePoint> {
         let points = self.curve();
         let last = points.len() - 1;
-        let step = last.div_ceil(stretches.max(1)).max(1);
+        let step = last.div_ceil(intervals.max(1)).max(1);
         let kept = points.iter().enumerate();
         kept.filter(|(i, _)| i % step == 0 || *i == last)
             .map(|(_, point)| *point)
             .collect()
     }
 
-    /// The first of the curve's points from which on the cells in use stay within one
-    /// hundredth of their number at the end. No finer than the curve; nothing before the
-    /// first observation.
+    /// Returns the position of the first point from which on the number of used cells stays
+    /// within 1 % of its final value. None before the first observation.
     pub fn stable_from(&self) -> Option<u64> {
         if self.now.position == 0 {
             return None;
         }
         let end = self.now.occupied;
-        let near = |point: &CurvePoint| point.occupied.abs_diff(end) <= end / 100;
+        let is_near_end = |point: &CurvePoint| point.occupied.abs_diff(end) <= end / 100;
         let points = self.curve();
-        let settled = points.iter().rev().take_while(|point| near(point));
+        let settled = points.iter().rev().take_while(|point| is_near_end(point));
         settled.last().map(|point| point.position)
     }
 
-    /// First occurrences reported Seen ÷ first occurrences.
+    /// The false positive rate: first occurrences reported Seen ÷ first occurrences.
     pub fn fpr(&self) -> Option<f64> {
         self.now.fpr_since(&CurvePoint::default())
     }
 
-    /// Repeats reported New ÷ repeats.
+    /// The false negative rate: repeats reported New ÷ repeats.
     pub fn fnr(&self) -> Option<f64> {
         self.now.fnr_since(&CurvePoint::default())
     }
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_four_outcomes_are_told_apart() {
+    fn the_four_outcomes_are_counted() {
         let mut board = Scoreboard::default();
         board.score(
             &[Verdict::New, Verdict::Seen, Verdict::New, Verdict::Seen],
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_nothing_is_no_rate() {
+    fn a_rate_without_observations_is_none() {
         let mut board = Scoreboard::default();
         assert_eq!((board.fpr(), board.fnr()), (None, None));
         board.score(&[Verdict::New], &[true], 1);
@@ -191,10 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_stable_once_it_stays_near_its_end() {
+    fn a_load_is_stable_when_it_stays_near_its_final_value() {
         let mut board = Scoreboard::default();
         assert_eq!(board.stable_from(), None);
-        // Up, down, and up again to where it stays.
+        // Rises, falls, and rises again to its final value.
         for occupied in [200, 1000, 500, 991, 1005, 1000] {
             board.score(&[Verdict::New; 16], &[true; 16], occupied);
         }
@@ -217,7 +216,7 @@ mod tests {
             assert_eq!(point.position, i as u64 * stride);
         }
         assert_eq!(curve.last().map(|p| p.position), Some(1_000_003));
-        let coarse = board.curve_of(40);
+        let coarse = board.coarse_curve(40);
         assert!((20..=41).contains(&coarse.len()), "{}", coarse.len());
         assert_eq!(coarse.last(), curve.last());
         assert_eq!(coarse.first(), curve.first());

@@ -1,7 +1,7 @@
-//! Filters run side by side over one stream, against exact truth.
+//! Runs several filters over one stream and compares them with exact truth.
 
 use super::gap_meter::GapMeter;
-use super::renaming::Renaming;
+use super::permutation::Permutation;
 use super::scoreboard::Scoreboard;
 use super::stream::{Arrival, Stream};
 use super::summary::RunSummary;
@@ -9,16 +9,16 @@ use super::truth::Truth;
 use super::weights::Weights;
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
-use crate::seen_set::{CreateError, SeenSet};
+use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
 use crate::theory::{Prediction, Workload, predict};
 
-/// Tells the time, so that this module need not know how.
+/// A source of time. The engine has none, so that it runs on every target.
 pub trait Clock {
-    /// Nanoseconds since some fixed moment.
+    /// Returns the nanoseconds since a fixed moment.
     fn now_ns(&self) -> u64;
 }
 
-/// A clock that stands still: runs are not timed.
+/// A clock that always returns 0: runs are not timed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoClock;
 
@@ -28,157 +28,165 @@ impl Clock for NoClock {
     }
 }
 
-/// A filter in the race.
+/// A filter in a simulation, and its results.
 #[derive(Debug)]
-pub struct Contestant {
+pub struct FilterRun {
     set: SeenSet,
     memory_bits: u64,
-    board: Scoreboard,
+    scoreboard: Scoreboard,
     weights: Weights,
     nanoseconds: u64,
 }
 
-impl Contestant {
-    /// Its filter and state.
+impl FilterRun {
+    /// The filter and its state.
     pub fn set(&self) -> &SeenSet {
         &self.set
     }
 
-    /// The memory it was given.
+    /// The memory of the filter.
     pub fn memory_bits(&self) -> u64 {
         self.memory_bits
     }
 
-    /// Its errors weighed by importance.
+    /// The errors weighted by importance.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
 
-    /// Time in the filter alone; 0 if the run was not timed.
+    /// The time spent in the filter; 0 if the run was not timed.
     pub fn nanoseconds(&self) -> u64 {
         self.nanoseconds
     }
 
-    /// Its score.
-    pub fn board(&self) -> &Scoreboard {
-        &self.board
+    /// The counts of wrong verdicts.
+    pub fn scoreboard(&self) -> &Scoreboard {
+        &self.scoreboard
     }
 
-    /// Not part of what is generic over clocks: else whoever brings a clock compiles the
-    /// loops of every filter once more, and the page would load them twice.
+    /// Not generic over clocks, so that the loops of every filter are compiled once and the page
+    /// loads them once.
     #[inline(never)]
     fn observe(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
         self.set.observe_batch(observations, verdicts);
     }
 }
 
-/// How many keys are taken from the stream at a time.
+/// Keys per batch.
 const BATCH: usize = 1024;
 
-/// A race of filters over one stream of keys.
+/// A run of several filters over one stream of keys.
 #[derive(Debug)]
 pub struct Simulation {
     hasher: KeyHasher,
     truth: Truth,
-    contestants: Vec<Contestant>,
+    runs: Vec<FilterRun>,
     observations: Vec<Observation>,
-    /// What equal keys among them have in common.
+    /// Numbers or fingerprints by which equal keys are recognized.
     identities: Vec<u64>,
-    /// The same with each key's number, renamed, in the place of its fingerprint; only
-    /// where keys are numbers.
-    numbers: Option<(Renaming, Vec<Observation>)>,
-    /// Which of them are first ones; before the filters run, of those whose pusher knew.
+    /// The same observations with the permuted number of the key as fingerprint. None if keys
+    /// have no numbers.
+    numbers: Option<(Permutation, Vec<Observation>)>,
+    /// Whether each observation is a first occurrence. Before the filters run, only those pushed
+    /// by `push_with_truth` are known.
     first: Vec<bool>,
-    /// First ones among all keys whose pusher knew.
-    told_first: u64,
+    /// First occurrences among all keys pushed by `push_with_truth`.
+    given_first: u64,
     verdicts: Vec<Verdict>,
     gaps: GapMeter,
     /// Whether any key so far had an importance.
-    is_weighed: bool,
+    is_weighted: bool,
     count: u64,
 }
 
 impl Simulation {
-    /// A race that nobody has entered yet.
+    /// Creates a simulation without filters.
     pub fn new(seed: u64, truth: Truth) -> Self {
         Simulation {
             hasher: KeyHasher::new(seed),
             truth,
-            contestants: Vec::new(),
+            runs: Vec::new(),
             observations: Vec::with_capacity(BATCH),
             identities: Vec::with_capacity(BATCH),
             numbers: None,
             first: Vec::with_capacity(BATCH),
-            told_first: 0,
+            given_first: 0,
             verdicts: vec![Verdict::New; BATCH],
             gaps: GapMeter::default(),
-            is_weighed: false,
+            is_weighted: false,
             count: 0,
         }
     }
 
-    /// A race over a stream whose keys have numbers. Filters that take a key's number for
-    /// its fingerprint may enter it.
-    pub fn over(stream: &Stream, seed: u64) -> Self {
-        let renaming = Renaming::new(stream.universe(), seed);
+    /// Creates a simulation for a synthetic stream, whose keys have numbers. It accepts filters
+    /// that use the number of a key as its fingerprint.
+    pub fn for_stream(stream: &Stream, seed: u64) -> Self {
+        let permutation = Permutation::new(stream.universe(), seed);
         Simulation {
-            numbers: Some((renaming, Vec::with_capacity(BATCH))),
+            numbers: Some((permutation, Vec::with_capacity(BATCH))),
             ..Simulation::new(seed, stream.truth())
         }
     }
 
-    /// The same race with gaps measured in more memory or less.
-    pub fn measuring_gaps_with(self, gaps: GapMeter) -> Self {
+    /// Replaces the gap meter, to use more or less memory for it.
+    pub fn with_gap_meter(self, gaps: GapMeter) -> Self {
         Simulation { gaps, ..self }
     }
 
-    /// Enters a filter.
-    pub fn enter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
-        let seed = self.hasher.seed();
-        self.contestants.push(Contestant {
+    /// Adds a filter.
+    pub fn add_filter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
+        let builder = SeenSetBuilder::new(spec)
+            .memory_bits(memory_bits)
+            .seed(self.hasher.seed());
+        self.runs.push(FilterRun {
             set: match self.numbers {
-                Some(_) => SeenSet::of_numbers(spec, memory_bits, seed)?,
-                None => SeenSet::in_memory(spec, memory_bits, seed)?,
+                Some(_) => builder.build_for_numbers()?,
+                None => builder.build()?,
             },
             memory_bits,
-            board: Scoreboard::default(),
+            scoreboard: Scoreboard::default(),
             weights: Weights::default(),
             nanoseconds: 0,
         });
         Ok(())
     }
 
-    /// The next key of the stream, where equal keys are known by their fingerprint.
+    /// Adds the next key of the stream. Equal keys are recognized by their fingerprint.
     #[inline]
     pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
         self.push_fingerprint(self.hasher.fingerprint(key), clock);
     }
 
-    /// The next key of the stream, by its fingerprint under the race's seed.
+    /// Adds the next key of the stream by its fingerprint under the seed of the simulation.
     #[inline]
     pub fn push_fingerprint(&mut self, fingerprint: Fingerprint, clock: &impl Clock) {
         self.push(fingerprint.into(), fingerprint.0, clock);
     }
 
-    /// The same where it has been found out elsewhere whether the key is a first one, as it
-    /// then must be of every key: on two processors that is quicker.
+    /// Adds the next key, for callers that know whether it is a first occurrence, for example
+    /// because another thread computed it. Then every key must be added by this method.
     #[inline]
-    pub fn push_judged(&mut self, fingerprint: Fingerprint, is_first: bool, clock: &impl Clock) {
+    pub fn push_with_truth(
+        &mut self,
+        fingerprint: Fingerprint,
+        is_first: bool,
+        clock: &impl Clock,
+    ) {
         self.first.push(is_first);
-        self.told_first += u64::from(is_first);
+        self.given_first += u64::from(is_first);
         self.push_fingerprint(fingerprint, clock);
     }
 
-    /// The next key of the stream, where equal keys are known by a number.
+    /// Adds the next key of the stream. Equal keys are recognized by their number.
     #[inline]
     pub fn push_numbered(&mut self, key: &[u8], number: u64, clock: &impl Clock) {
         self.push(self.hasher.fingerprint(key).into(), number, clock);
     }
 
-    /// The next key of a synthetic stream.
+    /// Adds the next key of a synthetic stream.
     #[inline]
     pub fn push_arrival(&mut self, arrival: &Arrival<'_>, clock: &impl Clock) {
-        self.is_weighed |= arrival.importance.is_some();
+        self.is_weighted |= arrival.importance.is_some();
         let observation = Observation {
             importance: arrival.importance.unwrap_or(0),
             ..self.hasher.fingerprint(arrival.key).into()
@@ -189,8 +197,8 @@ impl Simulation {
     #[inline]
     fn push(&mut self, observation: Observation, identity: u64, clock: &impl Clock) {
         self.observations.push(observation);
-        if let Some((renaming, numbers)) = &mut self.numbers {
-            let fingerprint = Fingerprint(renaming.name(identity));
+        if let Some((permutation, numbers)) = &mut self.numbers {
+            let fingerprint = Fingerprint(permutation.apply(identity));
             numbers.push(Observation {
                 fingerprint,
                 ..observation
@@ -202,30 +210,30 @@ impl Simulation {
         }
     }
 
-    /// Runs the filters over the keys pushed since the last time.
+    /// Runs the filters over the keys added since the last flush.
     pub fn flush(&mut self, clock: &impl Clock) {
         let unknown = &self.identities[self.first.len()..];
         self.truth.are_first(unknown, &mut self.first);
         self.gaps.record_all(&self.identities);
-        for contestant in &mut self.contestants {
+        for run in &mut self.runs {
             let observations = match &self.numbers {
-                Some((_, numbers)) if contestant.set.filter().takes_numbers() => numbers,
+                Some((_, numbers)) if run.set.filter().requires_numeric_keys() => numbers,
                 _ => &self.observations,
             };
             let mut from = 0;
             while from < observations.len() {
                 let left = (observations.len() - from) as u64;
-                let to = from + left.min(contestant.board.until_next_point()) as usize;
+                let to = from + left.min(run.scoreboard.until_next_point()) as usize;
                 let verdicts = &mut self.verdicts[from..to];
                 let started = clock.now_ns();
-                contestant.observe(&observations[from..to], verdicts);
-                contestant.nanoseconds += clock.now_ns().saturating_sub(started);
-                let occupied = contestant.set.registers().occupied();
+                run.observe(&observations[from..to], verdicts);
+                run.nanoseconds += clock.now_ns().saturating_sub(started);
+                let occupied = run.set.registers().occupied();
                 let first = &self.first[from..to];
-                contestant.board.score(verdicts, first, occupied);
-                if self.is_weighed {
-                    let weighed = &self.observations[from..to];
-                    contestant.weights.score(verdicts, first, weighed);
+                run.scoreboard.score(verdicts, first, occupied);
+                if self.is_weighted {
+                    let weighted = &self.observations[from..to];
+                    run.weights.score(verdicts, first, weighted);
                 }
                 from = to;
             }
@@ -239,53 +247,51 @@ impl Simulation {
         self.first.clear();
     }
 
-    /// Keys the filters have run over.
+    /// The number of keys that the filters have observed.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Different keys among them.
+    /// The number of distinct keys among them.
     pub fn distinct(&self) -> u64 {
-        self.truth.distinct() + self.told_first
+        self.truth.distinct() + self.given_first
     }
 
-    /// How far back the repeats lie of the keys that the filters have run over.
+    /// The gaps between repeats of the observed keys.
     pub fn gaps(&self) -> &GapMeter {
         &self.gaps
     }
 
-    /// The filters, in the order they were entered.
-    pub fn contestants(&self) -> &[Contestant] {
-        &self.contestants
+    /// The filters and their results, in the order in which they were added.
+    pub fn runs(&self) -> &[FilterRun] {
+        &self.runs
     }
 
-    /// What has been measured so far, a row a filter; nothing is predicted.
+    /// Returns the results so far, one per filter, without predictions.
     pub fn measurements(&self, stream: &str) -> Vec<RunSummary> {
-        self.contestants
+        self.runs
             .iter()
-            .map(|contestant| RunSummary::of(contestant, stream, &self.gaps, None))
+            .map(|run| RunSummary::of(run, stream, &self.gaps, None))
             .collect()
     }
 
-    /// What theory says of each filter on a stream with these keys and gaps, where it says
-    /// anything.
+    /// Returns the prediction of each filter for a stream with these keys and gaps. None if there
+    /// is no formula.
     pub fn predictions(&self) -> Vec<Option<Prediction>> {
         let gaps = self.gaps.histogram();
         let workload = Workload::with_gaps(self.count, self.distinct(), gaps);
-        self.contestants
+        self.runs
             .iter()
-            .map(|contestant| predict(contestant.set.spec(), contestant.memory_bits, &workload))
+            .map(|run| predict(run.set.spec(), run.memory_bits, &workload))
             .collect()
     }
 
-    /// The results so far, a row a filter, beside what theory says.
+    /// Returns the results so far, one per filter, with predictions.
     pub fn summaries(&self, stream: &str) -> Vec<RunSummary> {
-        self.contestants
+        self.runs
             .iter()
             .zip(self.predictions())
-            .map(|(contestant, prediction)| {
-                RunSummary::of(contestant, stream, &self.gaps, prediction.as_ref())
-            })
+            .map(|(run, prediction)| RunSummary::of(run, stream, &self.gaps, prediction.as_ref()))
             .collect()
     }
 }
@@ -299,7 +305,7 @@ mod tests {
         let mut simulation = Simulation::new(1, Truth::for_fingerprints());
         for spec in ["bloom:k=2", "stable", "rlbsbf"] {
             let spec = spec.parse().expect("a filter");
-            simulation.enter(&spec, 1000).expect("small");
+            simulation.add_filter(&spec, 1000).expect("small");
         }
         for (i, key) in keys.iter().enumerate() {
             simulation.push_key(key.as_bytes(), &NoClock);
@@ -312,44 +318,45 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_of_numbers_enters_only_where_keys_are_numbers() {
+    fn a_filter_for_numeric_keys_is_refused_for_other_keys() {
         let spec = "sqf:fingerprint=identity".parse().expect("a filter");
-        let refused = Simulation::new(1, Truth::for_fingerprints()).enter(&spec, 1000);
+        let refused = Simulation::new(1, Truth::for_fingerprints()).add_filter(&spec, 1000);
         assert!(matches!(refused, Err(CreateError::NumbersOnly { .. })));
         let stream: StreamSpec = "shuffle:15".parse().expect("a stream");
         let mut keys = stream.open(2000, 1);
-        let mut race = Simulation::over(&keys, 1);
-        race.enter(&spec, 12 * 75)
-            .expect("a row for every four keys");
+        let mut simulation = Simulation::for_stream(&keys, 1);
+        simulation
+            .add_filter(&spec, 12 * 75)
+            .expect("one row per four keys");
         while let Some((key, number)) = keys.next_key() {
-            race.push_numbered(key, number, &NoClock);
+            simulation.push_numbered(key, number, &NoClock);
         }
-        race.flush(&NoClock);
-        let board = race.contestants()[0].board();
-        assert_eq!((board.fpr(), board.fnr()), (Some(0.0), Some(0.0)));
+        simulation.flush(&NoClock);
+        let scoreboard = simulation.runs()[0].scoreboard();
+        assert_eq!((scoreboard.fpr(), scoreboard.fnr()), (Some(0.0), Some(0.0)));
     }
 
     #[test]
-    fn results_do_not_depend_on_who_knows_the_truth() {
+    fn results_do_not_depend_on_who_computes_the_truth() {
         let keys: Vec<String> = (0..5000).map(|i| format!("{}", i * i % 997)).collect();
-        let race = || {
-            let mut race = Simulation::new(1, Truth::for_fingerprints());
+        let simulation = || {
+            let mut simulation = Simulation::new(1, Truth::for_fingerprints());
             let spec = "rlbsbf".parse().expect("a filter");
-            race.enter(&spec, 1000).expect("small");
-            race
+            simulation.add_filter(&spec, 1000).expect("small");
+            simulation
         };
-        let (mut knowing, mut told) = (race(), race());
+        let (mut computing, mut given) = (simulation(), simulation());
         let mut truth = Truth::for_fingerprints();
         for key in &keys {
             let fingerprint = KeyHasher::new(1).fingerprint(key.as_bytes());
-            knowing.push_fingerprint(fingerprint, &NoClock);
-            told.push_judged(fingerprint, truth.is_first(fingerprint.0), &NoClock);
+            computing.push_fingerprint(fingerprint, &NoClock);
+            given.push_with_truth(fingerprint, truth.is_first(fingerprint.0), &NoClock);
         }
-        knowing.flush(&NoClock);
-        told.flush(&NoClock);
-        assert!(told.distinct() > 100);
-        assert_eq!(told.distinct(), knowing.distinct());
-        assert_eq!(told.summaries("test"), knowing.summaries("test"));
+        computing.flush(&NoClock);
+        given.flush(&NoClock);
+        assert!(given.distinct() > 100);
+        assert_eq!(given.distinct(), computing.distinct());
+        assert_eq!(given.summaries("test"), computing.summaries("test"));
     }
 
     #[test]

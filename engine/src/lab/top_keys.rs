@@ -1,31 +1,30 @@
-//! The most frequent keys of a stream, in bounded memory.
+//! Finds the most frequent keys of a stream, in bounded memory.
 //!
-//! Every key is counted until there are more than may be; then one is taken off every
-//! count and what is at nothing is forgotten (Misra and Gries, "Finding repeated
-//! elements", 1982). So a count is at most as many too low as was taken off, and exact
-//! until then.
+//! Counts every key until there are too many. Then it subtracts one from every count and removes
+//! the keys at zero (Misra and Gries, "Finding repeated elements", 1982). So a count is too low by
+//! at most the number of subtractions, and exact before the first.
 
 use super::open_table::{OpenTable, Slot};
 
-/// As much of a key as is kept to show.
-const SHOWN_BYTES: usize = 160;
+/// The number of bytes of a key that are kept for display.
+const DISPLAY_BYTES: usize = 160;
 
-/// Counts of keys under way.
+/// Counts of the most frequent keys.
 #[derive(Debug)]
 pub struct TopKeys {
     counts: OpenTable<Counted>,
     max_keys: usize,
-    taken_off: u64,
-    /// The keys to be shown, in the order they came; those of forgotten ones too, until the
-    /// next are forgotten. Most come once: nothing is allocated for them.
-    shown: Vec<u8>,
+    subtracted: u64,
+    /// The bytes of all keys for display, in the order of their first occurrence. Removed keys
+    /// stay until the next subtraction. One buffer avoids an allocation per key.
+    text: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     fingerprint: u64,
     count: u64,
-    /// Where its key is among those to be shown.
+    /// The range of its key in `text`.
     start: usize,
     end: usize,
 }
@@ -38,17 +37,17 @@ impl Slot for Counted {
 }
 
 impl TopKeys {
-    /// Exact up to `max_keys` keys.
+    /// Creates a counter that is exact up to `max_keys` keys.
     pub fn bounded(max_keys: usize) -> Self {
         TopKeys {
             counts: OpenTable::default(),
             max_keys: max_keys.max(1),
-            taken_off: 0,
-            shown: Vec::new(),
+            subtracted: 0,
+            text: Vec::new(),
         }
     }
 
-    /// The next key, by its fingerprint and as it is to be shown.
+    /// Records the next key: its fingerprint, and its bytes for display.
     #[inline]
     pub fn record(&mut self, fingerprint: u64, key: &[u8]) {
         if let Some(counted) = self.counts.get_mut(fingerprint) {
@@ -56,60 +55,60 @@ impl TopKeys {
             return;
         }
         if self.counts.len() == self.max_keys {
-            // The new one is met and taken off in the same breath.
-            self.take_off();
+            // The new key would be counted once and lose that count at once.
+            self.subtract_one();
             return;
         }
-        let start = self.shown.len();
-        self.shown
-            .extend_from_slice(&key[..key.len().min(SHOWN_BYTES)]);
+        let start = self.text.len();
+        self.text
+            .extend_from_slice(&key[..key.len().min(DISPLAY_BYTES)]);
         let counted = Counted {
             fingerprint,
             count: 1,
             start,
-            end: self.shown.len(),
+            end: self.text.len(),
         };
         self.counts.replace(fingerprint, counted);
     }
 
     #[cold]
-    fn take_off(&mut self) {
-        self.taken_off += 1;
-        let before = std::mem::take(&mut self.shown);
-        self.shown.reserve(before.len());
+    fn subtract_one(&mut self) {
+        self.subtracted += 1;
+        let before = std::mem::take(&mut self.text);
+        self.text.reserve(before.len());
         self.counts.retain(|counted| {
             counted.count -= 1;
             if counted.count == 0 {
                 return false;
             }
             let key = &before[counted.start..counted.end];
-            counted.start = self.shown.len();
-            self.shown.extend_from_slice(key);
-            counted.end = self.shown.len();
+            counted.start = self.text.len();
+            self.text.extend_from_slice(key);
+            counted.end = self.text.len();
             true
         });
     }
 
-    /// The `most` keys with the highest counts, highest first.
-    pub fn top(&self, most: usize) -> Vec<(&[u8], u64)> {
+    /// Returns the `max` keys with the highest counts, highest first.
+    pub fn top(&self, max: usize) -> Vec<(&[u8], u64)> {
         let mut all: Vec<(&[u8], u64)> = self
             .counts
             .iter()
-            .map(|counted| (&self.shown[counted.start..counted.end], counted.count))
+            .map(|counted| (&self.text[counted.start..counted.end], counted.count))
             .collect();
         let order = |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then(a.0.cmp(b.0));
-        if most < all.len() {
-            // Asked several times a second: only those that are wanted are sorted.
-            all.select_nth_unstable_by(most, order);
-            all.truncate(most);
+        if max < all.len() {
+            // The page asks several times per second, so only the returned keys are sorted.
+            all.select_nth_unstable_by(max, order);
+            all.truncate(max);
         }
         all.sort_unstable_by(order);
         all
     }
 
-    /// By how much a count may be too low.
-    pub fn at_most_too_low(&self) -> u64 {
-        self.taken_off
+    /// The greatest amount by which a count may be too low.
+    pub fn max_undercount(&self) -> u64 {
+        self.subtracted
     }
 }
 
@@ -118,17 +117,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_exact_while_there_is_room() {
+    fn counts_are_exact_while_all_keys_fit() {
         let mut keys = TopKeys::bounded(3);
         for key in [b"a", b"b", b"a", b"c", b"b", b"a"] {
             keys.record(u64::from(key[0]), key);
         }
         assert_eq!(keys.top(2), [(&b"a"[..], 3), (&b"b"[..], 2)]);
-        assert_eq!(keys.at_most_too_low(), 0);
+        assert_eq!(keys.max_undercount(), 0);
     }
 
     #[test]
-    fn a_frequent_key_stays_whatever_comes_between() {
+    fn a_frequent_key_stays_among_many_rare_keys() {
         let mut keys = TopKeys::bounded(8);
         for i in 0..9000u64 {
             match i % 3 {
@@ -138,35 +137,35 @@ mod tests {
         }
         let top = keys.top(1);
         assert_eq!(top[0].0, b"often");
-        assert!(top[0].1 + keys.at_most_too_low() >= 3000, "{top:?}");
+        assert!(top[0].1 + keys.max_undercount() >= 3000, "{top:?}");
         assert!(top[0].1 <= 3000);
     }
 
-    /// The same, written down plainly: every count in a map, and every key's text whole.
+    /// Compares with a plain implementation: a map of counts and whole keys.
     #[test]
-    fn counts_are_those_of_the_paper() {
+    fn counts_equal_those_of_a_plain_implementation() {
         let mut keys = TopKeys::bounded(50);
         let mut counts = std::collections::BTreeMap::<u64, u64>::new();
-        let mut taken_off = 0;
+        let mut subtracted = 0;
         let text = |number: u64| format!("{number:x<200}");
         let generator = crate::rng::Generator::from_state(3);
         for i in 0..20_000 {
-            // Small numbers more often.
+            // Small numbers are more frequent.
             let number = (generator.draw(2 * i) % 400).min(generator.draw(2 * i + 1) % 400);
             keys.record(number, text(number).as_bytes());
             if counts.len() < 50 || counts.contains_key(&number) {
                 *counts.entry(number).or_default() += 1;
             } else {
-                taken_off += 1;
+                subtracted += 1;
                 counts.values_mut().for_each(|count| *count -= 1);
                 counts.retain(|_, count| *count > 0);
             }
         }
-        assert_eq!(keys.at_most_too_low(), taken_off);
-        assert!(taken_off > 100);
+        assert_eq!(keys.max_undercount(), subtracted);
+        assert!(subtracted > 100);
         let mut expected: Vec<(Vec<u8>, u64)> = counts
             .iter()
-            .map(|(&number, &count)| (text(number).as_bytes()[..SHOWN_BYTES].to_vec(), count))
+            .map(|(&number, &count)| (text(number).as_bytes()[..DISPLAY_BYTES].to_vec(), count))
             .collect();
         expected.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         let found: Vec<(Vec<u8>, u64)> = keys

@@ -1,4 +1,4 @@
-//! Which observations are really first ones.
+//! Exact truth: which observations are first occurrences.
 
 use std::hash::Hasher;
 
@@ -6,25 +6,25 @@ use super::open_table::{BURST, OpenTable, Slot};
 use crate::bytes::set_bit;
 use crate::prefetch::prefetch;
 
-/// Remembers every key exactly.
+/// An exact set of keys.
 #[derive(Debug)]
 pub enum Truth {
-    /// For keys that are numbers below a bound: a bit each, so a billion take 125 MB.
+    /// One bit per key, for keys that are numbers below a bound: 125 MB for a billion.
     Bitmap {
-        /// One bit a key.
+        /// One bit per key.
         bits: Vec<u8>,
-        /// How many are set.
+        /// The number of set bits.
         distinct: u64,
     },
-    /// For any keys: the set of their fingerprints, some 11 to 22 bytes each.
+    /// The set of fingerprints, for any keys: 11 to 22 bytes per key.
     Fingerprints(Fingerprints),
 }
 
-/// A set of numbers, most of them large.
+/// A set of fingerprints.
 #[derive(Debug, Default)]
 pub struct Fingerprints {
     others: OpenTable<u64>,
-    /// Whether 0 is among them, which is also what a free slot holds.
+    /// Whether the set contains 0, which marks a free slot in the table.
     has_zero: bool,
 }
 
@@ -50,10 +50,10 @@ impl Fingerprints {
 }
 
 impl Truth {
-    /// For `count` identities below `universe`, in whichever way takes less memory.
+    /// Creates a set for `count` identities below `universe`, in the form that takes less memory.
     pub fn for_numbers(universe: u64, count: u64) -> Self {
-        const SET_BITS_A_KEY: u64 = 171;
-        if universe > count.saturating_mul(SET_BITS_A_KEY) {
+        const SET_BITS_PER_KEY: u64 = 171;
+        if universe > count.saturating_mul(SET_BITS_PER_KEY) {
             return Self::for_fingerprints();
         }
         Truth::Bitmap {
@@ -62,12 +62,12 @@ impl Truth {
         }
     }
 
-    /// For identities that are fingerprints.
+    /// Creates a set for identities that are fingerprints.
     pub fn for_fingerprints() -> Self {
         Truth::Fingerprints(Fingerprints::default())
     }
 
-    /// Records a key; true if it had not come before.
+    /// Adds a key. Returns whether it is a first occurrence.
     #[inline]
     pub fn is_first(&mut self, identity: u64) -> bool {
         match self {
@@ -80,7 +80,7 @@ impl Truth {
         }
     }
 
-    /// [`is_first`](Truth::is_first) of many in order, faster than one by one.
+    /// Calls [`is_first`](Truth::is_first) for many keys in order, faster than one by one.
     pub fn are_first(&mut self, identities: &[u64], first: &mut Vec<bool>) {
         for burst in identities.chunks(BURST) {
             for &identity in burst {
@@ -93,7 +93,7 @@ impl Truth {
         }
     }
 
-    /// How many keys came.
+    /// The number of distinct keys.
     pub fn distinct(&self) -> u64 {
         match self {
             Truth::Bitmap { distinct, .. } => *distinct,
@@ -102,11 +102,11 @@ impl Truth {
     }
 }
 
-/// A hasher for numbers that are hashes already.
+/// A hasher for numbers that are hashes already: returns them unchanged.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AlreadyHashed(u64);
+pub struct IdentityHasher(u64);
 
-impl Hasher for AlreadyHashed {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -133,17 +133,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_kinds_agree_with_a_plain_set(keys in proptest::collection::vec(0u64..300, 0..600)) {
+        fn both_forms_agree_with_a_plain_set(keys in proptest::collection::vec(0u64..300, 0..600)) {
             let mut plain = BTreeSet::new();
-            let kinds = || [Truth::for_numbers(300, 600), Truth::for_fingerprints()];
+            let forms = || [Truth::for_numbers(300, 600), Truth::for_fingerprints()];
             let expected: Vec<bool> = keys.iter().map(|&key| plain.insert(key)).collect();
-            for mut truth in kinds() {
+            for mut truth in forms() {
                 let mut first = Vec::new();
                 truth.are_first(&keys, &mut first);
                 prop_assert_eq!(&first, &expected);
             }
             plain.clear();
-            let mut truths = kinds();
+            let mut truths = forms();
             for key in keys {
                 let expected = plain.insert(key);
                 for truth in &mut truths {

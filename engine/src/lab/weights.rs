@@ -1,8 +1,8 @@
-//! Errors weighed by importance.
+//! Errors weighted by importance.
 
 use crate::filter::{Observation, Verdict};
 
-/// Sums of importance.
+/// Sums of the importance of observations and errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weights {
     total: u64,
@@ -11,7 +11,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Weighs verdicts against the truth.
+    /// Compares verdicts with the truth.
     pub fn score(&mut self, verdicts: &[Verdict], first: &[bool], observations: &[Observation]) {
         for ((&verdict, &first), observation) in verdicts.iter().zip(first).zip(observations) {
             let importance = u64::from(observation.importance);
@@ -24,12 +24,12 @@ impl Weights {
         }
     }
 
-    /// The weight of first occurrences reported Seen ÷ the weight of everything.
+    /// The importance of first occurrences reported Seen ÷ the importance of all observations.
     pub fn wfp(&self) -> Option<f64> {
         super::scoreboard::share(self.false_positive, self.total)
     }
 
-    /// The weight of repeats reported New ÷ the weight of everything.
+    /// The importance of repeats reported New ÷ the importance of all observations.
     pub fn wfn(&self) -> Option<f64> {
         super::scoreboard::share(self.false_negative, self.total)
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_weigh_what_their_keys_do() {
+    fn errors_count_the_importance_of_their_keys() {
         let mut weights = Weights::default();
         assert_eq!((weights.wfp(), weights.wfn()), (None, None));
         let of = |importance| Observation {

@@ -1,20 +1,19 @@
-//! Picks whose popularity falls as a power of their rank.
+//! Draws from a Zipf distribution.
 //!
-//! Rejection-inversion after Hörmann and Derflinger, "Rejection-inversion to generate
-//! variates from monotone discrete distributions", 1996: constant time, no table. All
-//! arithmetic goes through libm, whose results are the same on every target, so that a
-//! seed names the same stream in the browser.
+//! Rejection-inversion after Hörmann and Derflinger, "Rejection-inversion to generate variates from
+//! monotone discrete distributions", 1996: constant time, no table. All arithmetic uses libm, whose
+//! results are the same on every target, so a seed gives the same stream in the browser.
 
 use rand::Rng;
 
-/// Ranks 1 to `universe`, rank r with a weight of r^(−exponent).
+/// A Zipf distribution: ranks 1 to `universe`, rank r with weight r^(−exponent).
 #[derive(Clone, Debug)]
 pub struct Zipf {
     exponent: f64,
     universe: u64,
     area_from: f64,
     area_to: f64,
-    /// Picks this close below a rank are accepted without a test.
+    /// A draw at most this far below a rank is accepted without a test.
     shortcut: f64,
 }
 
@@ -37,7 +36,7 @@ impl Zipf {
         self.universe
     }
 
-    /// A rank, from 1.
+    /// Draws a rank, from 1.
     pub fn sample(&self, rng: &mut impl Rng) -> u64 {
         loop {
             let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
@@ -91,10 +90,9 @@ mod tests {
 
     use super::*;
 
-    /// Observed against exact frequencies: chi-square over 50 ranks, 49 degrees of
-    /// freedom, mean 49, deviation 9.9.
+    /// Chi-square test over 50 ranks: 49 degrees of freedom, mean 49, standard deviation 9.9.
     #[test]
-    fn frequencies_are_those_of_the_law() {
+    fn frequencies_follow_the_distribution() {
         for exponent in [0.5, 1.0, 1.3, 3.0] {
             let zipf = Zipf::new(exponent, 50);
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);

@@ -1,12 +1,12 @@
-//! A window over a stream of bytes that hands out whole lines.
+//! A buffer that splits a stream of bytes into lines.
 
 use memchr::{memchr_iter, memrchr};
 
-/// How much is asked for at a time. Large enough that a system call is rare, small
-/// enough that a block is still in the second-level cache when its lines are written.
+/// The least space offered to a read. Large enough that system calls are rare, small enough
+/// that a block is still in the L2 cache when its lines are written.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Collects bytes and hands out the complete lines among them.
+/// Collects bytes and returns the complete lines among them.
 ///
 /// ```
 /// use dedupstore::lines::LineBuffer;
@@ -24,33 +24,35 @@ const BLOCK_BYTES: usize = 256 << 10;
 pub struct LineBuffer {
     delimiter: u8,
     bytes: Vec<u8>,
-    /// What has been handed out ends here.
+    /// End of the bytes that were returned as lines.
     start: usize,
-    /// What has been searched for delimiters, in vain, ends here.
+    /// End of the bytes that are known to hold no further delimiter.
     searched: usize,
-    /// What has been filled ends here.
+    /// End of the input received so far.
     end: usize,
 }
 
-/// A line that does not fit in memory.
+/// The error for a line that does not fit in memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a line of more than {bytes} bytes does not fit in memory")]
+#[error(
+    "a line of more than {bytes} bytes does not fit in memory; check that the input is a log of lines"
+)]
 pub struct LineTooLong {
-    /// How much of it had been read.
+    /// The number of its bytes that were read.
     pub bytes: usize,
 }
 
-/// A line, whole.
+/// A complete line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Without its delimiter.
+    /// The line without its delimiter.
     pub content: &'a [u8],
-    /// With its delimiter, if it has one.
+    /// The line with its delimiter. The last line of an input may have none.
     pub with_delimiter: &'a [u8],
 }
 
 impl LineBuffer {
-    /// An empty buffer for lines that end in `delimiter`.
+    /// Creates an empty buffer for lines that end in `delimiter`.
     pub fn new(delimiter: u8) -> Self {
         LineBuffer {
             delimiter,
@@ -61,15 +63,16 @@ impl LineBuffer {
         }
     }
 
-    /// Room for the next bytes; say with [`filled`](LineBuffer::filled) how many came.
+    /// Returns space for the next bytes. Call [`filled`](LineBuffer::filled) with the number of
+    /// bytes written to it.
     pub fn space(&mut self) -> Result<&mut [u8], LineTooLong> {
         self.bytes.copy_within(self.start..self.end, 0);
         self.searched -= self.start;
         self.end -= self.start;
         self.start = 0;
         if self.bytes.len() - self.end < BLOCK_BYTES {
-            // A line longer than the buffer doubles it, so a long line is moved twice
-            // at the most.
+            // The buffer doubles for a line that is longer than it, so the bytes of a long
+            // line are copied at most twice on average.
             let wanted = (self.end + BLOCK_BYTES).max(if self.end > 0 { 2 * self.end } else { 0 });
             let more = wanted - self.bytes.len().min(wanted);
             self.bytes
@@ -80,21 +83,21 @@ impl LineBuffer {
         Ok(&mut self.bytes[self.end..])
     }
 
-    /// Says that `count` bytes of the [`space`](LineBuffer::space) now hold input.
+    /// Adds the first `count` bytes of the [`space`](LineBuffer::space) to the input.
     ///
     /// # Panics
-    /// If that is more than there was.
+    /// If `count` exceeds the length of the space.
     pub fn filled(&mut self, count: usize) {
         assert!(self.end + count <= self.bytes.len());
         self.end += count;
     }
 
-    /// Whether all that came has been handed out.
+    /// Returns whether all input has been returned as lines.
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// The lines that are complete and have not been handed out.
+    /// Returns the complete lines that have not been returned yet.
     pub fn complete_lines(&mut self) -> Lines<'_> {
         let fresh = &self.bytes[self.searched..self.end];
         let complete = match memrchr(self.delimiter, fresh) {
@@ -107,7 +110,8 @@ impl LineBuffer {
         Lines::of(self.delimiter, block)
     }
 
-    /// At the end of the input: what follows the last delimiter, if anything does.
+    /// Returns the bytes after the last delimiter; call it at the end of the input. None if
+    /// there are none.
     pub fn last_line(&mut self) -> Option<Line<'_>> {
         let content = &self.bytes[self.start..self.end];
         self.start = self.end;
@@ -119,7 +123,8 @@ impl LineBuffer {
     }
 }
 
-/// The lines of a block; see [`LineBuffer::complete_lines`] and [`Lines::complete`].
+/// An iterator over the lines of a block; see [`LineBuffer::complete_lines`] and
+/// [`Lines::complete`].
 #[derive(Debug)]
 pub struct Lines<'a> {
     block: &'a [u8],
@@ -128,7 +133,7 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The complete lines of some bytes where they lie, and what follows them.
+    /// Returns the complete lines of `bytes`, without copying, and the bytes after them.
     pub fn complete(delimiter: u8, bytes: &'a [u8]) -> (Self, &'a [u8]) {
         let end = memrchr(delimiter, bytes).map_or(0, |last| last + 1);
         let (block, rest) = bytes.split_at(end);
@@ -183,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_do_not_depend_on_how_the_bytes_come(
+        fn lines_do_not_depend_on_how_the_input_is_chunked(
             input in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200),
             piece in 1usize..50,
         ) {
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_larger_than_any_block_comes_whole() {
+    fn a_line_longer_than_a_block_is_returned_whole() {
         let mut input = vec![b'x'; 3 * BLOCK_BYTES + 17];
         input.push(b'\n');
         input.extend_from_slice(b"short");
@@ -208,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_never_grow_the_buffer() {
+    fn short_lines_do_not_grow_the_buffer() {
         let mut buffer = LineBuffer::new(b'\n');
         for _ in 0..100 {
             let space = buffer.space().expect("small");

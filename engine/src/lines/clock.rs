@@ -1,22 +1,22 @@
-//! When a line was written, if it says so.
+//! Reads the time stamp of a line.
 //!
-//! Three ways of saying it are known: the brackets of a web server's log, a date and time
-//! as ISO 8601 writes them anywhere in the line, and a member of a JSON line that is named
-//! like a time and holds one of these or seconds or milliseconds since 1970. Times are
-//! UTC; one without a zone is taken for UTC.
+//! Three forms are recognized: the brackets of a web server's log; an ISO 8601 date and time
+//! anywhere in the line; and a member of a JSON line whose name suggests a time and whose value
+//! is an ISO 8601 time or a number of seconds, milliseconds, microseconds or nanoseconds since
+//! 1970. A time without a zone is taken as UTC.
 
 use memchr::{memchr, memchr_iter};
 
 use super::json::JsonPath;
 use super::json_members::member_paths;
 
-/// Lines looked at to find a clock.
+/// Number of lines examined to find the form.
 const LINES: usize = 64;
-/// So many in a hundred must tell the time.
+/// The percentage of these lines that must have a time stamp.
 const AGREEMENT_PERCENT: usize = 80;
-/// Years that a log can be from; other numbers are no years.
+/// Accepted years; other numbers are not taken as years.
 const YEARS: std::ops::RangeInclusive<i64> = 1980..=2199;
-/// Names of JSON members that hold times, in the order they are preferred.
+/// Names of JSON members that hold times, in order of preference.
 const TIME_NAMES: [&str; 10] = [
     "@timestamp",
     "timestamp",
@@ -30,7 +30,7 @@ const TIME_NAMES: [&str; 10] = [
     "created",
 ];
 
-/// Where the lines of a log tell the time.
+/// Where the lines of a log have their time stamp.
 #[derive(Clone, Debug)]
 pub struct LineClock {
     place: Place,
@@ -45,7 +45,7 @@ enum Place {
 }
 
 impl LineClock {
-    /// The clock of a log that begins with these bytes, if it has one.
+    /// Finds the time stamps of a log from its first bytes. None if most lines have none.
     pub fn of(head: &[u8]) -> Option<LineClock> {
         let end = memchr::memrchr(b'\n', head).unwrap_or(head.len());
         let lines = head[..end].split(|&byte| byte == b'\n');
@@ -57,12 +57,12 @@ impl LineClock {
         places.into_iter().find_map(|place| {
             let decoded = Vec::new();
             let mut clock = LineClock { place, decoded };
-            let telling = lines.iter().filter(|line| clock.seconds(line).is_some());
-            (telling.count() * 100 >= lines.len() * AGREEMENT_PERCENT).then_some(clock)
+            let with_time = lines.iter().filter(|line| clock.seconds(line).is_some());
+            (with_time.count() * 100 >= lines.len() * AGREEMENT_PERCENT).then_some(clock)
         })
     }
 
-    /// Seconds since 1970, if the line tells the time.
+    /// Returns the time of a line in seconds since 1970, or None if it has no time stamp.
     pub fn seconds(&mut self, line: &[u8]) -> Option<i64> {
         match &self.place {
             Place::Brackets => {
@@ -78,7 +78,7 @@ impl LineClock {
     }
 }
 
-/// The ways to members of a JSON line that are named like times.
+/// Returns the paths of the members of a JSON line whose names suggest a time.
 fn time_paths(line: &[u8]) -> Vec<JsonPath> {
     if !line.starts_with(b"{") {
         return Vec::new();
@@ -94,7 +94,7 @@ fn time_paths(line: &[u8]) -> Vec<JsonPath> {
     TIME_NAMES.iter().filter_map(named).collect()
 }
 
-/// `01/Mar/2026:00:00:00 +0000`
+/// Parses `01/Mar/2026:00:00:00 +0000`.
 fn bracketed(text: &[u8]) -> Option<i64> {
     const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     if text.len() < 20 || text[2] != b'/' || text[6] != b'/' || text[11] != b':' {
@@ -109,7 +109,7 @@ fn bracketed(text: &[u8]) -> Option<i64> {
     Some(days * 86_400 + clock(&text[12..20])? - zone_seconds(zone))
 }
 
-/// `2026-03-01T00:00:00Z`, also with a blank between and with any zone.
+/// Finds a time such as `2026-03-01T00:00:00Z` or `2026-03-01 00:00:00+01:00`.
 fn iso_anywhere(text: &[u8]) -> Option<i64> {
     memchr_iter(b'-', text).find_map(|dash| iso(text.get(dash.checked_sub(4)?..)?))
 }
@@ -131,7 +131,7 @@ fn iso(text: &[u8]) -> Option<i64> {
     Some(days * 86_400 + clock(&text[11..19])? - zone_seconds(zone))
 }
 
-/// `12:34:56` as seconds.
+/// Parses `12:34:56` as seconds.
 fn clock(text: &[u8]) -> Option<i64> {
     if text[2] != b':' || text[5] != b':' {
         return None;
@@ -141,7 +141,7 @@ fn clock(text: &[u8]) -> Option<i64> {
     (hours < 24 && minutes < 60 && seconds <= 60).then_some(hours * 3600 + minutes * 60 + seconds)
 }
 
-/// `+0100` or `+01:00` as seconds; anything else is none.
+/// Parses `+0100` or `+01:00` as seconds. Anything else is UTC.
 fn zone_seconds(text: &[u8]) -> i64 {
     let offset = |hours: &[u8], minutes: &[u8]| Some(number(hours)? * 3600 + number(minutes)? * 60);
     let found = match text {
@@ -156,7 +156,8 @@ fn zone_seconds(text: &[u8]) -> i64 {
     }
 }
 
-/// A number of seconds, milliseconds, micro- or nanoseconds, told apart by its size.
+/// Parses a number of seconds, milliseconds, microseconds or nanoseconds since 1970. The unit
+/// is the first that gives an accepted year.
 fn since_1970(text: &[u8]) -> Option<i64> {
     let end = memchr(b'.', text).unwrap_or(text.len());
     let digits = text[..end].get(..19.min(end))?;
@@ -177,8 +178,8 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// Days since 1970 of a date of the Gregorian calendar. Years begin in March here, so that
-/// the odd day comes last.
+/// Returns the days from 1970 to a date of the Gregorian calendar. The computation starts
+/// years in March, so that the leap day is the last day of a year.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     if !YEARS.contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -193,13 +194,13 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn told(lines: &str) -> Option<i64> {
+    fn first_time(lines: &str) -> Option<i64> {
         let line = lines.lines().next().expect("a line");
         LineClock::of(lines.as_bytes())?.seconds(line.as_bytes())
     }
 
     #[test]
-    fn the_same_moment_in_many_forms() {
+    fn one_moment_in_many_forms() {
         // date -u -d @1772368496
         let moment = Some(1_772_368_496);
         for line in [
@@ -213,13 +214,13 @@ mod tests {
             "{\"id\":7,\"meta\":{\"ts\":1772368496.25}}",
             "{\"url\":\"/2020-01-01T00:00:00\",\"Time\":1772368496123}",
         ] {
-            assert_eq!(told(line), moment, "{line}");
-            assert_eq!(told(&format!("{line}\n{line}\n")), moment, "{line}");
+            assert_eq!(first_time(line), moment, "{line}");
+            assert_eq!(first_time(&format!("{line}\n{line}\n")), moment, "{line}");
         }
     }
 
     #[test]
-    fn days_are_counted_through_leap_years() {
+    fn days_account_for_leap_years() {
         assert_eq!(days(2000, 2, 29), Some(11_016));
         assert_eq!(days(2000, 3, 1), Some(11_017));
         assert_eq!(days(1980, 1, 1), Some(3_652));
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn no_clock_where_there_is_none() {
+    fn lines_without_time_stamps_have_no_clock() {
         for lines in [
             "",
             "\n",
@@ -241,9 +242,9 @@ mod tests {
             "2026-03-01T25:00:00",
             "-----------------------",
         ] {
-            assert_eq!(told(&format!("{lines}\n")), None, "{lines}");
+            assert_eq!(first_time(&format!("{lines}\n")), None, "{lines}");
         }
         let mostly = "2026-03-01T12:34:56Z a\nb\nc\n";
-        assert_eq!(told(mostly), None);
+        assert_eq!(first_time(mostly), None);
     }
 }

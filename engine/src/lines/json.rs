@@ -1,37 +1,45 @@
-//! A value of a JSON line by its path, without parsing more of the line than needed.
+//! Finds a value of a JSON line by its path, and parses no more of the line than needed.
 //!
-//! With the path `request.url` and the line `{"id":7,"request":{"url":"/a"},"size":3}` the
-//! member `id` is passed over, `request` is entered, `url` is found, and `size` is never
-//! looked at. So a mistake behind the value goes unnoticed; one before it means that the
-//! line has no such value.
+//! With the path `request.url` and the line `{"id":7,"request":{"url":"/a"},"size":3}`, the
+//! scanner skips `id`, enters `request` and stops at `url`. It does not read `size`. So an error
+//! after the value is not noticed; an error before it means that the line has no such value.
 
 use std::fmt;
 use std::str::FromStr;
 
 use memchr::memchr2;
 
-/// The way to a value: `request.url`, `items[0].link`, `a["b.c"]`.
+/// The path to a value: `request.url`, `items[0].link`, `a["b.c"]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonPath {
     text: String,
     steps: Vec<Step>,
 }
 
-/// A member's name, an element's index, or, as in `items.0`, either.
+/// The name of a member, the index of an element, or either, as in `items.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Step {
     name: Option<Box<[u8]>>,
     index: Option<usize>,
 }
 
-/// A path that cannot be read.
+/// The error for a path that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected a path like request.url, items[0].link or a[\"b.c\"]; found `{path}`, where `{rest}` is not understood"
-)]
+#[error("expected a path like request.url, items[0].link or a[\"b.c\"]; found {}", self.found())]
 pub struct JsonPathError {
     path: String,
     rest: String,
+}
+
+impl JsonPathError {
+    fn found(&self) -> String {
+        let JsonPathError { path, rest } = self;
+        match path.is_empty() {
+            true => "an empty path".to_owned(),
+            false if rest.is_empty() => format!("`{path}`, which ends too early"),
+            false => format!("`{path}`, which cannot be parsed from `{rest}` on"),
+        }
+    }
 }
 
 impl FromStr for JsonPath {
@@ -97,8 +105,8 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
 }
 
 impl JsonPath {
-    /// The value in a line: a string's contents, with escapes resolved in `decoded`; any
-    /// other value as it is written. Nothing if there is no such value, or if it is null.
+    /// Returns the value in a line: the content of a string, with escapes resolved in `decoded`,
+    /// or the text of any other value. None if there is no such value or if it is null.
     pub fn find<'a>(&self, line: &'a [u8], decoded: &'a mut Vec<u8>) -> Option<&'a [u8]> {
         let mut scanner = Scanner { bytes: line, at: 0 };
         for step in &self.steps {
@@ -122,14 +130,14 @@ impl JsonPath {
     }
 }
 
-/// A walk through a line of JSON.
+/// A position in a line of JSON.
 pub(super) struct Scanner<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
 }
 
 impl<'a> Scanner<'a> {
-    /// The next byte that is no white space.
+    /// Skips white space and returns the next byte.
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
             match self.bytes.get(self.at)? {
@@ -139,12 +147,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a byte that must come next.
-    pub(super) fn pass(&mut self, wanted: u8) -> Option<()> {
-        (self.peek()? == wanted).then(|| self.at += 1)
+    /// Moves past the byte `expected`. None if another byte comes next.
+    pub(super) fn pass(&mut self, expected: u8) -> Option<()> {
+        (self.peek()? == expected).then(|| self.at += 1)
     }
 
-    /// From before a value to before a value inside it.
+    /// Moves from the start of a value to the start of a value inside it.
     fn enter(&mut self, step: &Step, decoded: &mut Vec<u8>) -> Option<()> {
         match (self.peek()?, &step.name, step.index) {
             (b'{', Some(name), _) => self.enter_member(name, decoded),
@@ -182,7 +190,7 @@ impl<'a> Scanner<'a> {
         (self.peek()? != b']').then_some(())
     }
 
-    /// Passes a string; returns what is between its quotes, and whether that has escapes.
+    /// Moves past a string. Returns its raw content, and whether the content has escapes.
     pub(super) fn string(&mut self) -> Option<(&'a [u8], bool)> {
         let start = self.at + 1;
         let mut at = start;
@@ -198,7 +206,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes a value that starts here, counting brackets without matching their kinds.
+    /// Moves past the value that starts here. Counts brackets, but does not check that their
+    /// kinds match.
     pub(super) fn skip_value(&mut self) -> Option<()> {
         let start = self.at;
         let mut depth = 0usize;
@@ -215,10 +224,10 @@ impl<'a> Scanner<'a> {
                     depth -= 1;
                     self.at += 1;
                 }
-                // Inside brackets anything goes; a bare word goes to what ends it.
+                // Inside brackets any byte is accepted; a bare word continues to its end.
                 Some(byte) if depth > 0 || !b",]} \t\r\n".contains(&byte) => {
                     self.at += 1;
-                    if depth == 0 && !self.bare_word_goes_on() {
+                    if depth == 0 && !self.bare_word_continues() {
                         return Some(());
                     }
                     continue;
@@ -232,14 +241,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn bare_word_goes_on(&self) -> bool {
+    fn bare_word_continues(&self) -> bool {
         let next = self.bytes.get(self.at);
         next.is_some_and(|byte| !b",]}: \t\r\n\"[{".contains(byte))
     }
 }
 
-/// Resolves the escapes of a string. A lone half of a surrogate pair, which is no character,
-/// becomes the three bytes that it would have if it were one.
+/// Resolves the escapes of a string. A lone surrogate is encoded in three bytes as if it were
+/// a character (WTF-8).
 fn decode<'a>(raw: &[u8], decoded: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     decoded.clear();
     let mut rest = raw;
@@ -309,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn values_by_their_path() {
+    fn values_are_found_by_path() {
         let line = r#" {"id" : 7, "request":{"no":[1,{"url":"x"}],"url":"/a"}, "a.b":"dot",
             "items":[ {"link":"l0"}, [true, "deep"], -1.5e3 ], "0":"zero", "gone":null}"#;
         for (path, value) in [
@@ -348,13 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_the_value_is_not_read() {
+    fn bytes_after_the_value_are_not_read() {
         assert_eq!(find("a", r#"{"a":1,"b" nonsense"#).as_deref(), Some("1"));
         assert_eq!(find("b", r#"{"a":1,"b" nonsense"#), None);
     }
 
     #[test]
-    fn lines_that_are_no_json_have_no_value() {
+    fn lines_that_are_not_json_have_no_value() {
         for line in [
             "",
             "{",
@@ -371,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_cannot_be_read() {
+    fn malformed_paths_are_refused() {
         for path in ["", ".", "a..b", "a[", "a[x]", "a[\"b", "a.", "a[-1]"] {
             assert!(path.parse::<JsonPath>().is_err(), "{path}");
         }
@@ -392,7 +401,7 @@ mod tests {
         })
     }
 
-    /// Every value of a document, by its path.
+    /// Lists every value of a document with its path.
     fn paths<'a>(value: &'a Value, path: Vec<Step>, found: &mut Vec<(Vec<Step>, &'a Value)>) {
         let with = |name: Option<&str>, index| {
             let mut path = path.clone();
@@ -415,7 +424,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_is_found_as_a_parser_finds_it(document in any_json(), pretty: bool) {
+        fn every_value_equals_that_of_a_parser(document in any_json(), pretty: bool) {
             let line = match pretty {
                 true => serde_json::to_string_pretty(&document),
                 false => serde_json::to_string(&document),
@@ -438,7 +447,7 @@ mod tests {
         }
 
         #[test]
-        fn no_line_is_too_odd(line in proptest::collection::vec(
+        fn malformed_lines_do_not_panic(line in proptest::collection::vec(
             prop_oneof![Just(b'"'), Just(b'\\'), Just(b'{'), Just(b'['), Just(b'a'), Just(b':'), Just(b','), any::<u8>()], 0..40)
         ) {
             for path in ["a", "[0]", "a.a[1]"] {

@@ -1,4 +1,4 @@
-//! Which part of a line is its key.
+//! Selects the key of a line.
 
 use memchr::memchr_iter;
 
@@ -7,51 +7,51 @@ use super::normalization::Normalization;
 #[cfg(feature = "patterns")]
 use super::pattern::KeyPattern;
 
-/// Finds the key of a line.
+/// Which part of a line is its key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeySelector {
     /// The whole line, without its delimiter.
     #[default]
     WholeLine,
-    /// The `index`-th field, from 0.
+    /// One field.
     Field {
-        /// Which.
+        /// The index of the field, from 0.
         index: usize,
-        /// What separates fields: one byte, or, where `None`, any run of blanks and
-        /// tabs, those at the start of the line not counting.
+        /// The byte that separates fields. None: runs of blanks and tabs separate them, and
+        /// leading blanks and tabs are skipped.
         delimiter: Option<u8>,
     },
-    /// Several fields, in the order named, joined by their delimiter or by one blank.
+    /// Several fields, in the given order, joined by the delimiter or by one blank.
     Fields {
-        /// Which, from 0.
+        /// The indices of the fields, from 0.
         indices: Vec<usize>,
-        /// As for one field.
+        /// As in [`Field`](KeySelector::Field).
         delimiter: Option<u8>,
     },
     /// A value of a JSON line.
     Json(JsonPath),
-    /// What a regular expression finds.
+    /// The match of a regular expression.
     #[cfg(feature = "patterns")]
     Pattern(KeyPattern),
 }
 
-/// A choice of key that cannot be.
+/// The error for a key selection that is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeySelectorError {
-    /// Fields are counted from 1.
+    /// Field 0 was asked for; fields are counted from 1.
     #[error("fields are counted from 1; found 0")]
     FieldZero,
 }
 
 impl KeySelector {
-    /// The field a person calls number `number`.
+    /// Selects field `number`, counted from 1.
     pub fn field(number: usize, delimiter: Option<u8>) -> Result<Self, KeySelectorError> {
         let index = number.checked_sub(1).ok_or(KeySelectorError::FieldZero)?;
         Ok(KeySelector::Field { index, delimiter })
     }
 
-    /// The fields a person calls by these numbers, joined.
+    /// Selects several fields, counted from 1, and joins them.
     pub fn fields(numbers: &[usize], delimiter: Option<u8>) -> Result<Self, KeySelectorError> {
         if let [number] = *numbers {
             return Self::field(number, delimiter);
@@ -62,11 +62,11 @@ impl KeySelector {
     }
 }
 
-/// Finds the keys of lines, one after another.
+/// Finds the keys of successive lines.
 ///
-/// A field that is there but empty is a key; a line with too few fields, without the value or
-/// without a match has none. What must be decoded or normalized lies in memory that is used
-/// again for the next line.
+/// An empty field is a key. A line that has too few fields, lacks the JSON value or does not
+/// match has no key. Decoded and normalized keys are stored in buffers that the next line
+/// reuses.
 #[derive(Clone, Debug, Default)]
 pub struct KeyReader {
     selector: KeySelector,
@@ -78,7 +78,7 @@ pub struct KeyReader {
 }
 
 impl KeyReader {
-    /// Of what the selector finds, normalized.
+    /// Creates a reader that selects keys and normalizes them.
     pub fn new(selector: KeySelector, normalization: Normalization) -> Self {
         KeyReader {
             #[cfg(feature = "patterns")]
@@ -93,12 +93,12 @@ impl KeyReader {
         }
     }
 
-    /// Whether every line is its own key, so that none need be looked for.
+    /// Returns whether the key of every line is the unchanged line.
     pub fn takes_whole_lines(&self) -> bool {
         self.selector == KeySelector::WholeLine && self.normalization == Normalization::None
     }
 
-    /// The key of a line, if the line has one.
+    /// Returns the key of a line, or None if it has none.
     #[inline]
     pub fn key<'a>(&'a mut self, line: &'a [u8]) -> Option<&'a [u8]> {
         let key = match self.selector {
@@ -149,8 +149,8 @@ fn join_fields(
     joined: &mut Vec<u8>,
 ) -> Option<()> {
     joined.clear();
-    for (place, &index) in indices.iter().enumerate() {
-        if place > 0 {
+    for (position, &index) in indices.iter().enumerate() {
+        if position > 0 {
             joined.push(delimiter.unwrap_or(b' '));
         }
         joined.extend_from_slice(match delimiter {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn several_fields_are_joined_in_the_order_named() {
+    fn several_fields_are_joined_in_the_given_order() {
         let key_of = |line: &str, numbers: &[usize], delimiter| {
             let selector = KeySelector::fields(numbers, delimiter).expect("from 1");
             let mut reader = KeyReader::new(selector, Normalization::None);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_field_zero() {
+    fn field_zero_is_refused() {
         assert_eq!(
             KeySelector::field(0, None),
             Err(KeySelectorError::FieldZero)
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn delimited_fields_are_those_of_split(line in "[ab,]{0,12}", number in 1usize..8) {
+        fn delimited_fields_equal_those_of_split(line in "[ab,]{0,12}", number in 1usize..8) {
             let expected = line.split(',').nth(number - 1);
             let found = key_of(&line, number, Some(b','));
             prop_assert_eq!(found.as_deref(), expected);

@@ -1,8 +1,8 @@
-//! Keys out of bytes: lines split from chunks, and the part of a line that is its key.
+//! Splits bytes into lines and finds the key of each line.
 //!
-//! The command line feeds it from files, the page from a file dropped on it; both get
-//! the same keys. No line is copied, and nothing is allocated a line, unless a key must be
-//! normalized.
+//! The command line reads files with it, the page a file that was dropped on it; both get the
+//! same keys. Lines are not copied, and nothing is allocated per line, unless a key must be
+//! decoded or normalized.
 
 mod buffer;
 mod clock;

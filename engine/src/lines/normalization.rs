@@ -1,4 +1,4 @@
-//! Keys that are spelled in several ways and mean one thing.
+//! Normalizes keys that have several spellings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,17 +7,17 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Normalization {
-    /// Not at all: keys are bytes.
+    /// The key is not changed.
     #[default]
     None,
-    /// A URL as the WHATWG's standard parses and writes it, without its fragment:
-    /// `HTTP://Harbour.example:80/a/../b#c` is `http://harbour.example/b`. What is no absolute
-    /// URL stays as it is.
+    /// A URL is parsed and written as the WHATWG URL standard prescribes, without its fragment:
+    /// `HTTP://Harbour.example:80/a/../b#c` becomes `http://harbour.example/b`. A key that is not
+    /// an absolute URL is not changed.
     #[cfg(feature = "normalization")]
     Whatwg,
 }
 
-/// A normalization that this program does not know.
+/// The error for a normalization that this program does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {}; found `{found}`", names().join(" or "))]
 pub struct UnknownNormalization {
@@ -32,14 +32,14 @@ fn names() -> Vec<&'static str> {
 }
 
 impl Normalization {
-    /// Every one that this program knows.
+    /// Every normalization that this build supports.
     pub const ALL: &'static [Normalization] = &[
         Normalization::None,
         #[cfg(feature = "normalization")]
         Normalization::Whatwg,
     ];
 
-    /// Its name on the command line.
+    /// Returns the name used on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Normalization::None => "none",
@@ -48,7 +48,7 @@ impl Normalization {
         }
     }
 
-    /// What a store records: its name, or nothing.
+    /// Returns the text that a store records: the name, or an empty text for none.
     pub const fn recorded(self) -> &'static str {
         match self {
             Normalization::None => "",
@@ -57,7 +57,7 @@ impl Normalization {
         }
     }
 
-    /// The key to hash. Where it differs from the key given, it is in `normalized`.
+    /// Returns the key to hash: either `key` itself or a text written to `normalized`.
     #[inline]
     #[cfg_attr(
         not(feature = "normalization"),
@@ -87,7 +87,7 @@ fn whatwg(key: &[u8], normalized: &mut Vec<u8>) -> Option<()> {
 impl FromStr for Normalization {
     type Err = UnknownNormalization;
 
-    /// By its name, or as a store records it.
+    /// Parses a name, or the text that a store records.
     fn from_str(text: &str) -> Result<Self, UnknownNormalization> {
         let known = |normalization: &&Normalization| {
             normalization.name() == text || normalization.recorded() == text
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_records_are_read_back() {
+    fn names_and_recorded_texts_are_parsed_back() {
         for &normalization in Normalization::ALL {
             assert_eq!(normalization.name().parse(), Ok(normalization));
             assert_eq!(normalization.recorded().parse(), Ok(normalization));
@@ -123,7 +123,7 @@ mod tests {
 
     #[cfg(feature = "normalization")]
     #[test]
-    fn urls_in_one_spelling() {
+    fn spellings_of_a_url_become_one() {
         for (key, expected) in [
             (
                 "HTTP://Harbour.example:80/a/../b#c",

@@ -1,18 +1,18 @@
-//! A key by regular expression.
+//! Selects keys by regular expression.
 
 use std::fmt;
 use std::str::FromStr;
 
 use regex::bytes::{CaptureLocations, Regex};
 
-/// The key is what the first group matches, or, where the expression has no group, what all
-/// of it matches. Of several matches in a line the first counts.
+/// A regular expression that selects a key: the match of its first group, or the whole match
+/// if it has no group. If a line has several matches, the first one counts.
 #[derive(Clone)]
 pub struct KeyPattern {
     expression: Regex,
 }
 
-/// An expression that cannot be read.
+/// The error for an expression that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct KeyPatternError {
@@ -53,13 +53,13 @@ impl PartialEq for KeyPattern {
 impl Eq for KeyPattern {}
 
 impl KeyPattern {
-    /// Where a search notes what its groups matched, if there are any: made once, not once a
-    /// line.
+    /// Returns the buffer for the positions of groups, or None if the expression has no group.
+    /// A caller allocates it once and uses it for all lines.
     pub(super) fn locations(&self) -> Option<CaptureLocations> {
         (self.expression.captures_len() > 1).then(|| self.expression.capture_locations())
     }
 
-    /// The key of a line; nothing if the expression, or its first group, matches nothing.
+    /// Returns the key of a line, or None if the expression or its first group does not match.
     pub(super) fn find<'a>(
         &self,
         line: &'a [u8],
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_group_or_the_whole() {
+    fn the_key_is_the_first_group_or_the_whole_match() {
         let line = b"GET /a?x=1 HTTP/1.1 \xff";
         assert_eq!(find("[?]x=[0-9]", line), Some(&b"?x=1"[..]));
         assert_eq!(find("[A-Z]+ ([^? ]+)", line), Some(&b"/a"[..]));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_shown() {
+    fn a_parse_error_names_the_mistake() {
         let error = "a(".parse::<KeyPattern>().expect_err("open");
         assert!(error.to_string().contains("unclosed group"), "{error}");
     }

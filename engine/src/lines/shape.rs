@@ -1,52 +1,52 @@
-//! What the lines of a log look like, told from the first of them.
+//! Detects the format of a log from its first lines.
 
 use memchr::{memchr, memchr_iter, memmem};
 
 use super::json_members::member_paths;
 
-/// Lines looked at.
+/// Number of lines examined.
 const LINES: usize = 64;
-/// So many in a hundred must agree: logs have stray lines.
+/// The percentage of these lines that must agree. It is below 100 because logs have stray lines.
 const AGREEMENT_PERCENT: usize = 80;
-/// Delimiters of tables, in the order they are tried.
+/// Delimiters of tables, in the order in which they are tried.
 const DELIMITERS: [u8; 3] = [b'\t', b',', b';'];
 
-/// The kinds of logs that are told apart.
+/// The format of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shape {
-    /// Nothing to look at.
+    /// No lines.
     Empty,
-    /// Bytes that are no text.
+    /// Not text.
     Binary,
-    /// Text of no kind that is known.
+    /// Text in no known format.
     Lines,
-    /// A URL a line.
+    /// One URL per line.
     Urls,
-    /// A web server's log in the common or the combined form: the address is the first
-    /// field between blanks, the path the seventh.
+    /// A web server's log in the common or combined format: the client address is field 1, the
+    /// path field 7, separated by blanks.
     AccessLog,
-    /// The same number of delimiters in every line.
+    /// The same number of columns in every line.
     Table {
-        /// What separates columns.
+        /// The byte that separates columns.
         delimiter: u8,
-        /// The columns' names, or, where the first line has none, nothing.
+        /// The names of the columns; empty if the first line is not a header.
         names: Vec<String>,
-        /// How many columns there are.
+        /// The number of columns.
         columns: usize,
-        /// Whether delimiters stand inside quotes too, where they are meant for text and
-        /// yet separate fields.
+        /// Whether some delimiters are inside quotes. A key selector does not know quotes and
+        /// splits there.
         quoted: bool,
     },
-    /// A JSON object a line.
+    /// One JSON object per line.
     JsonLines {
-        /// The ways to the first line's values.
+        /// The paths to the values of the first line.
         paths: Vec<String>,
     },
 }
 
 impl Shape {
-    /// The shape of a log that begins with these bytes. Cut between lines or within one.
+    /// Detects the format of a log that begins with these bytes, which may end within a line.
     pub fn of(head: &[u8]) -> Shape {
         if memchr(0, head).is_some() {
             return Shape::Binary;
@@ -57,7 +57,7 @@ impl Shape {
             .filter(|line| !line.is_empty())
             .take(LINES + 1)
             .collect();
-        // The last may be cut short; unless it is all there is, it has no say.
+        // The last line may be cut short, so it counts only if it is the only one.
         let lines = &lines[..lines.len().saturating_sub(1).max(lines.len().min(1))];
         let Some(&first) = lines.first() else {
             return Shape::Empty;
@@ -134,9 +134,9 @@ fn table(lines: &[&[u8]], first: &[u8], delimiter: u8) -> Option<Shape> {
     })
 }
 
-/// The fields of a line, where a delimiter inside quotes separates nothing.
+/// Splits a line into fields; a delimiter inside quotes does not separate.
 fn outside_quotes(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
-    // A quote that is never closed is no quote.
+    // With an unclosed quote, all quotes are ordinary characters.
     let has_quotes = memchr_iter(b'"', line).count().is_multiple_of(2);
     let mut inside = false;
     line.split(move |&byte| {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_are_told_apart() {
+    fn formats_are_distinguished() {
         let access = "10.0.0.1 - - [01/Mar/2026:00:00:00 +0000] \"GET / HTTP/1.1\" 200 12\n";
         assert_eq!(Shape::of(access.as_bytes()), Shape::AccessLog);
         assert_eq!(Shape::of(access.repeat(3).as_bytes()), Shape::AccessLog);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_columns_and_perhaps_names() {
+    fn a_table_has_columns_and_optional_names() {
         let named = Shape::of(b"time,url\n1,https://a.example/\n2,https://b.example/\n");
         let names = vec!["time".to_owned(), "url".to_owned()];
         let (delimiter, columns, quoted) = (b',', 2, false);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn delimiters_inside_quotes_make_no_columns() {
+    fn delimiters_inside_quotes_do_not_add_columns() {
         let text = b"id,title\n1,\"a, b\"\n2,\"c \"\"d\"\", e\"\n3,f\n4,5\" g\n";
         let Shape::Table {
             names,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn json_lines_show_the_ways_to_their_values() {
+    fn json_lines_list_the_paths_to_their_values() {
         let line = "{\"id\":7,\"request\":{\"url\":\"/a\",\"tags\":[1,2]},\"a.b\":null}\n";
         let Shape::JsonLines { paths } = Shape::of(line.repeat(2).as_bytes()) else {
             panic!("JSON");

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, told apart.
+//! Errors of a store.
 
 use std::fmt;
 use std::io;
@@ -6,110 +6,218 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use super::create::CreateOption;
 use super::medium::StoreFile;
+use crate::filter::SpecError;
 use crate::seen_set::CreateError;
 
-/// Why a store cannot be made, opened, or gone on with.
+/// The reason why a store cannot be created, opened or used.
+///
+/// The message of an error says what happened. [`remedy`](StoreError::remedy) says what can
+/// be done about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The path holds something else; it is never touched.
+    /// There is nothing at the path.
+    #[error("there is no store at {}", path.display())]
+    NotFound {
+        /// The path of the store.
+        path: PathBuf,
+    },
+    /// The directory that the store would be created in does not exist.
+    #[error("cannot create {}: the directory {} does not exist", path.display(), directory.display())]
+    DirectoryNotFound {
+        /// The path of the store.
+        path: PathBuf,
+        /// The missing directory.
+        directory: PathBuf,
+    },
+    /// The path holds something else, which is not changed.
     #[error("{} is not a store: {reason}", path.display())]
     NotAStore {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What gave it away.
-        reason: String,
+        /// The reason.
+        reason: NotAStoreReason,
     },
-    /// There is something at the path already; it is never overwritten.
-    #[error("{} exists already; choose another name, or open it", path.display())]
+    /// The path of a new store exists. It is not changed.
+    #[error("{} already exists", path.display())]
     AlreadyExists {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
-    /// Written by a version that this one cannot follow.
-    #[error(
-        "{file} was written in format version {found}; this program knows versions up to {supported}: use a newer one"
-    )]
+    /// The store has a newer format.
+    #[error("{file} has format version {found}, and the newest supported version is {supported}")]
     NewerVersion {
-        /// Which file says so.
+        /// The file that has the version.
         file: StoreFile,
         /// Its version.
         found: u32,
-        /// The newest version known here.
+        /// The newest supported version.
         supported: u32,
     },
-    /// Written with a feature that must be understood, and is not.
-    #[error("{file} needs features {bits:#010x} that this program does not know: use a newer one")]
+    /// The store needs a feature of a newer version.
+    #[error("{file} needs features {bits:#010x} that are not supported")]
     UnknownFeatures {
-        /// Which file says so.
+        /// The file that has the features.
         file: StoreFile,
-        /// The bits not known here.
+        /// The bits that are not supported.
         bits: u32,
     },
-    /// Another process writes to it.
-    #[error("{} is in use by another process; one writer at a time (readers need no lock: try `dedupstore inspect`)", path.display())]
+    /// The store has a filter of a newer version.
+    #[error("the store's filter is not supported: {0}")]
+    UnknownFilter(#[source] SpecError),
+    /// Another process or another handle writes to the store.
+    #[error("{} is in use by another process", path.display())]
     InUse {
-        /// Where.
+        /// The path of the store.
         path: PathBuf,
     },
-    /// The store is damaged, here.
-    #[error(
-        "{0}; run `dedupstore verify` for all findings and `dedupstore repair` to mend what can be mended"
-    )]
+    /// A file of the store is damaged.
+    #[error("{0}")]
     Corrupt(Damage),
-    /// Repair is possible only with a loss; nothing was changed.
-    #[error(
-        "{} can be brought back up to observation {kept}, but then {lost} would be lost; nothing was changed. `dedupstore repair --accept-loss` goes on without them and keeps the damaged files beside", path.display()
-    )]
-    WouldLose {
-        /// Where.
-        path: PathBuf,
-        /// Observations that can be brought back: the first ones.
-        kept: u64,
-        /// Those that cannot.
-        lost: Loss,
+    /// The store was created with another value of an option.
+    #[error("the store has the {option} {stored}; {requested} was requested")]
+    OptionMismatch {
+        /// The option.
+        option: CreateOption,
+        /// Its value in the store.
+        stored: String,
+        /// The value requested.
+        requested: String,
     },
-    /// No image is whole; nothing was changed.
-    #[error("nothing in {} can be brought back: {damage}; nothing was changed. Restore it from a backup", path.display())]
-    NothingLeft {
-        /// Where.
-        path: PathBuf,
-        /// What stands in the way.
-        damage: Damage,
-    },
-    /// The filter, its memory or the log size cannot be.
+    /// The filter cannot be built with these options.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// A size or text that a store cannot have.
-    #[error("{0}")]
-    Parameters(String),
-    /// The operating system refused.
-    #[error("cannot {operation} {place}: {error}")]
-    Io {
-        /// What was tried.
-        operation: &'static str,
-        /// On what.
-        place: String,
-        /// What it said.
-        error: io::Error,
+    /// The size of the logs is outside its limits.
+    #[error("a log has {minimum} to {maximum} bytes; {requested} were requested")]
+    LogSize {
+        /// The size requested, in bytes.
+        requested: u64,
+        /// The smallest size, in bytes.
+        minimum: u64,
+        /// The largest size, in bytes.
+        maximum: u64,
     },
-    /// An earlier write or sync failed, so memory and disk may differ.
+    /// The number of shards is outside its limits.
+    #[error("a shared store has 1 to {maximum} shards; {requested} were requested")]
+    ShardCount {
+        /// The number requested.
+        requested: usize,
+        /// The largest number.
+        maximum: usize,
+    },
+    /// The filter's text and the name of the normalization do not fit into the superblock.
+    #[error("the filter's text and the normalization take {bytes} bytes; at most {maximum} fit")]
+    ParametersTooLong {
+        /// Their length, in bytes.
+        bytes: usize,
+        /// The largest length, in bytes.
+        maximum: usize,
+    },
+    /// A store cannot start with this set, because the set has other options.
     #[error(
-        "the store stopped at an earlier failure ({cause}); open it again to recover what was acknowledged"
+        "a store of {expected} with a region of {expected_bytes} bytes cannot start with a set \
+         of {found} with a region of {found_bytes} bytes"
     )]
+    SetMismatch {
+        /// The store's filter, in its text form.
+        expected: String,
+        /// The size of the store's region.
+        expected_bytes: u64,
+        /// The set's filter, in its text form.
+        found: String,
+        /// The size of the set's region.
+        found_bytes: u64,
+    },
+    /// A system call failed.
+    #[error("cannot {operation} {place}: {source}")]
+    Io {
+        /// The operation, as a verb.
+        operation: &'static str,
+        /// The file or path.
+        place: Place,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// A background thread cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// An earlier write or sync failed, so memory and disk may differ.
+    #[error("the store stopped at an earlier failure: {cause}")]
     Poisoned {
         /// The earlier failure.
         cause: String,
     },
 }
 
-/// A place where a file is not what it must be.
+/// The reason why a directory or a file is not a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotAStoreReason {
+    /// It is a file; a store is a directory.
+    IsFile,
+    /// The directory lacks a file of a store.
+    MissingFile {
+        /// The name of the missing file.
+        name: &'static str,
+    },
+    /// It is a shared store; a [`Store`](crate::store::Store) can open one of its shards.
+    IsShared {
+        /// The path of the first shard.
+        first_shard: PathBuf,
+    },
+    /// The file that holds the number of shards does not hold a number.
+    BadShardCount,
+    /// The shards differ in their filter or seed.
+    DifferentShards,
+}
+
+impl fmt::Display for NotAStoreReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotAStoreReason::IsFile => f.write_str("it is a file, and a store is a directory"),
+            NotAStoreReason::MissingFile { name } => write!(f, "it has no file `{name}`"),
+            NotAStoreReason::IsShared { first_shard } => write!(
+                f,
+                "it is a shared store; its first shard is {}",
+                first_shard.display()
+            ),
+            NotAStoreReason::BadShardCount => {
+                f.write_str("its file `shards` does not hold a number of shards")
+            }
+            NotAStoreReason::DifferentShards => {
+                f.write_str("its shards differ in their filter or seed")
+            }
+        }
+    }
+}
+
+/// What a failed system call was applied to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// A file of the store.
+    File(StoreFile),
+    /// A path of the file system.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(file) => write!(f, "{file}"),
+            Place::Path(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A place where a file does not hold what it must.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which file.
+    /// The damaged file.
     pub file: StoreFile,
-    /// Where in it.
+    /// The offset of the damage in the file, in bytes.
     pub offset: u64,
     /// What must be there.
     pub expected: String,
@@ -132,44 +240,57 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Observations that were durable and cannot be brought back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// The first of them, counted from one.
-    pub first: u64,
-    /// The last of them; nothing if the mark that would tell is lost too.
-    pub last: Option<u64>,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.last {
-            Some(last) => write!(f, "observations {} to {last}", self.first),
-            None => write!(
-                f,
-                "observations from {} on (how many is not known)",
-                self.first
-            ),
-        }
-    }
-}
-
 impl StoreError {
     #[cfg(not(target_family = "wasm"))]
-    pub(super) fn on_path(operation: &'static str, path: &Path, error: io::Error) -> Self {
+    pub(super) fn on_path(operation: &'static str, path: &Path, source: io::Error) -> Self {
         StoreError::Io {
             operation,
-            place: path.display().to_string(),
-            error,
+            place: Place::Path(path.to_owned()),
+            source,
         }
     }
 
-    pub(super) fn on_file(operation: &'static str, file: StoreFile, error: io::Error) -> Self {
+    pub(super) fn on_file(operation: &'static str, file: StoreFile, source: io::Error) -> Self {
         StoreError::Io {
             operation,
-            place: file.name().to_owned(),
-            error,
+            place: Place::File(file),
+            source,
         }
+    }
+
+    /// Replaces the directory `from` by `to` in the error's path, so that the error names the
+    /// path that the caller has given.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn relocated(mut self, from: &Path, to: &Path) -> Self {
+        let path = match &mut self {
+            StoreError::NotFound { path }
+            | StoreError::NotAStore { path, .. }
+            | StoreError::AlreadyExists { path }
+            | StoreError::InUse { path }
+            | StoreError::Io {
+                place: Place::Path(path),
+                ..
+            } => path,
+            _ => return self,
+        };
+        if let Ok(rest) = path.strip_prefix(from) {
+            *path = match rest == Path::new("") {
+                true => to.to_owned(),
+                false => to.join(rest),
+            };
+        }
+        self
+    }
+
+    /// Names a file of the store by its path.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn with_store_path(mut self, store: &Path) -> Self {
+        if let StoreError::Io { place, .. } = &mut self
+            && let Place::File(file) = place
+        {
+            *place = Place::Path(store.join(file.name()));
+        }
+        self
     }
 }
 

@@ -1,12 +1,12 @@
-//! Five files in memory: a store where there is no disk.
+//! A medium in memory, for places without a disk.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::lock::lock;
 use super::medium::{Medium, StoreFile};
 
-/// Files that somebody has read from somewhere, or that never were anywhere else. Nothing
-/// survives, and time stands still.
+/// The five files of a store in memory. Nothing survives the process, and the time is fixed.
 #[derive(Debug)]
 pub struct InMemory {
     files: Mutex<[Vec<u8>; 5]>,
@@ -14,7 +14,7 @@ pub struct InMemory {
 }
 
 impl InMemory {
-    /// Takes files over, in the order of [`StoreFile::ALL`].
+    /// Holds the given files, in the order of [`StoreFile::ALL`].
     pub fn holding(files: [Vec<u8>; 5], unix_seconds: u64) -> Self {
         InMemory {
             files: Mutex::new(files),
@@ -22,18 +22,18 @@ impl InMemory {
         }
     }
 
-    /// What they hold now.
+    /// Returns the files.
     pub fn into_files(self) -> [Vec<u8>; 5] {
         let files = self.files.into_inner();
         files.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn files(&self) -> MutexGuard<'_, [Vec<u8>; 5]> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.files)
     }
 }
 
-/// The bytes of a file from an offset on, if it has so many.
+/// Returns the range of `length` bytes from `offset`, if it can be addressed.
 fn range(offset: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
     let start = usize::try_from(offset).ok();
     let end = start.and_then(|start| start.checked_add(length));

@@ -1,121 +1,122 @@
-//! What a store says of itself, without reading its region.
+//! Inspecting a store without reading its region.
 //!
-//! Beside a running writer the end of the log moves while it is looked at: a frame half
-//! written looks torn. So what looks torn or damaged is looked at again, and only what
-//! looks the same twice is reported.
+//! While a writer runs, the end of the log moves and a frame that is half written looks torn.
+//! So a log that looks torn or damaged is read again, and reported only if it looks the same
+//! twice.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::error::{Damage, StoreError};
-use super::examination::is_zero;
-use super::image::read_part;
-use super::layout::SUPERBLOCK_BYTES;
-use super::mark::Mark;
+use super::format::image::read_part;
+use super::format::layout::SUPERBLOCK_BYTES;
+use super::format::mark::Mark;
+use super::format::superblock::{Superblock, VERSION};
 use super::medium::{Medium, StoreFile};
-use super::origin::filter_of;
+use super::newest_image::filter_of;
 use super::replay::{TornTail, replay};
-use super::snapshot::{ATTEMPTS, newest_superblock_soon};
-use super::superblock::{Superblock, VERSION};
+use super::snapshot::{ATTEMPTS, newest_superblock_with_retries};
+use super::verify::is_zero;
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
-use crate::filter::Recorded;
+use crate::filter::LoggedObservations;
 use crate::fingerprint::HashScheme;
-use crate::theory::{Forecast, GapHistogram, forecast, standing};
+use crate::theory::{Forecast, GapHistogram, current_rates, forecast};
 
-/// What there is to say of a store. Counts, load and rates are those of the last
-/// checkpoint; sequence numbers say how much more the log holds.
+/// A description of a store. Counts, load and rates are those of the last checkpoint; the
+/// sequence numbers tell how much more the log holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// The version of its format.
+    /// The format version.
     pub format_version: u32,
-    /// Its identity, in hexadecimal.
+    /// The identity of the store, in hexadecimal.
     pub id: String,
-    /// Its filter, in its text form.
+    /// The filter, in its text form.
     pub filter: String,
-    /// How its keys are hashed.
+    /// The name of the hash scheme.
     pub hash_scheme: &'static str,
-    /// The seed of its hash and of its choices.
+    /// The seed of the hash and of the filter's random choices.
     pub seed: u64,
-    /// How keys were changed before they were hashed.
+    /// How callers change keys before they hash them; empty if they do not.
     pub normalization: String,
-    /// The memory it was given.
+    /// The memory of the filter, as chosen at creation.
     pub memory_bits: u64,
-    /// The memory its filter uses.
+    /// The size of the region: the bytes that the filter and the audit use.
     pub region_bytes: u64,
-    /// All its files together.
+    /// The size of all files together.
     pub disk_bytes: u64,
-    /// When it was made.
+    /// When the store was created, in seconds since 1970.
     pub created_unix_seconds: u64,
-    /// How many checkpoints were taken.
+    /// The number of checkpoints taken.
     pub generation: u64,
-    /// When the last one was.
+    /// When the last checkpoint was taken, in seconds since 1970.
     pub checkpoint_unix_seconds: u64,
-    /// How long ago that is.
+    /// The time since the last checkpoint.
     pub checkpoint_age_seconds: u64,
-    /// Whether another is under way, or was cut off.
+    /// Whether a checkpoint is under way or was interrupted.
     pub checkpoint_unfinished: bool,
-    /// Observations in the last checkpoint.
+    /// The number of observations in the last checkpoint.
     pub checkpointed_sequence: u64,
-    /// Observations known to be durable; nothing if the mark is not readable.
+    /// The number of observations known to be durable; None if the mark is not readable.
     pub durable_sequence: Option<u64>,
-    /// Observations in the last checkpoint and the log.
+    /// The number of observations in the last checkpoint and the log.
     pub log_sequence: u64,
     /// The size of each log.
     pub log_bytes: u64,
-    /// How much of the current one is in use.
+    /// How much of the current log is in use.
     pub log_used_bytes: u64,
-    /// Where a crash tore the log; opening the store sees to it.
+    /// Where a crash tore the log, if it did. Opening the store removes the torn frame.
     pub torn_tail: Option<TornTail>,
-    /// Damage in the log, if there is any; `verify` looks for more.
+    /// Damage in the log or the audit, if any. Only `verify` checks everything.
     pub damage: Option<String>,
-    /// Observations in the last checkpoint.
+    /// The number of observations in the last checkpoint.
     pub observations: u64,
-    /// Of which New.
+    /// The number of observations reported as New.
     pub new: u64,
-    /// Of which Seen.
+    /// The number of observations reported as Seen.
     pub seen: u64,
     /// The share of cells in use.
     pub load: f64,
-    /// The chance that a key never met would be taken for Seen.
+    /// The probability that the next new key is reported as Seen.
     pub estimated_fpr: f64,
-    /// New keys taken for Seen, as found by the audit; nothing if there is none.
+    /// The false positive rate that the audit measured; None without an audit.
     pub audited_fpr: Option<Estimate>,
-    /// Repeats taken for New, as found by the audit.
+    /// The false negative rate that the audit measured; None without an audit.
     pub audited_fnr: Option<Estimate>,
-    /// How many distinct keys were met, as estimated from the audit.
+    /// The number of distinct keys, estimated from the audit.
     pub distinct_estimate: Option<f64>,
-    /// All that the audit has found.
+    /// The complete report of the audit.
     pub audit: Option<AuditReport>,
-    /// When the filter will be too full at the present rate; nothing if its load settles.
+    /// When the filter will be too full at the present rate; None if its load stays bounded.
     pub forecast: Option<Forecast>,
-    /// What theory says of the next new key being taken for Seen, from the counts and from how
-    /// far back the audit found repeats; as if they were uniform picks where it found none.
+    /// The false positive rate that theory predicts for the next new key, from the counts and
+    /// from the gaps between repeats that the audit found. Without such gaps, theory assumes
+    /// that repeats are uniform picks.
     pub predicted_fpr: Option<f64>,
-    /// The same of the next repeat being taken for New.
+    /// The false negative rate that theory predicts for the next repeat.
     pub predicted_fnr: Option<f64>,
-    /// The share of cells in use that theory expects.
+    /// The share of cells in use that theory predicts.
     pub predicted_load: Option<f64>,
-    /// The distinct keys that explain the verdicts.
+    /// The number of distinct keys that would explain the verdicts.
     pub predicted_distinct: Option<u64>,
-    /// The formula.
+    /// The name of the formula.
     pub predicted_by: Option<&'static str>,
 }
 
-/// Inspects a store on any medium, beside a writer or not. Reads only.
+/// Inspects a store on a medium. Reads only; a writer may have the store open.
 pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
-    let look = look_twice(medium)?;
-    let superblock = &look.superblock;
+    let extent = read_extent_until_stable(medium)?;
+    let superblock = &extent.superblock;
     let (spec, filter) = filter_of(superblock)?;
     let (parameters, registers) = (&superblock.parameters, &superblock.registers);
     let other = StoreFile::image(superblock.generation + 1);
     let now = medium.unix_seconds();
     let (audit, audit_damage) = read_audit(medium, superblock, &filter)?;
-    let damage = look.damage.as_ref().or(audit_damage.as_ref());
+    let damage = extent.damage.as_ref().or(audit_damage.as_ref());
     let gaps = audit.as_ref();
     let gaps = gaps.and_then(|audit| GapHistogram::of_octaves(&audit.gaps));
-    let standing = standing(
+    let rates = current_rates(
         &spec,
         parameters.memory_bits,
         registers.observations(),
@@ -140,17 +141,17 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
         checkpoint_unfinished: superblock.generation > 0
             && is_zero(medium, other, 0, SUPERBLOCK_BYTES as usize)?,
         checkpointed_sequence: superblock.log.sequence,
-        durable_sequence: look.durable,
-        log_sequence: look.reached,
+        durable_sequence: extent.durable,
+        log_sequence: extent.reached,
         log_bytes: superblock.layout.log_bytes,
-        log_used_bytes: look.used,
-        torn_tail: look.torn,
+        log_used_bytes: extent.used,
+        torn_tail: extent.torn,
         damage: damage.map(Damage::to_string),
         observations: registers.observations(),
         new: registers.new_count(),
         seen: registers.seen_count(),
         load: filter.filter().load(registers),
-        estimated_fpr: filter.filter().drop_chance(registers),
+        estimated_fpr: filter.filter().false_positive_rate(registers),
         audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
         audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
         distinct_estimate: audit.as_ref().map(|audit| audit.distinct.value),
@@ -162,16 +163,16 @@ pub fn inspect_on(medium: &impl Medium) -> Result<Inspection, StoreError> {
                 .saturating_sub(parameters.created_unix_seconds);
             forecast(load, comfortable, registers.observations(), age)
         }),
-        predicted_fpr: standing.as_ref().map(|it| it.fpr),
-        predicted_fnr: standing.as_ref().map(|it| it.fnr),
-        predicted_load: standing.as_ref().map(|it| it.load),
-        predicted_distinct: standing.as_ref().map(|it| it.distinct),
-        predicted_by: standing.map(|it| it.by),
+        predicted_fpr: rates.as_ref().map(|it| it.fpr),
+        predicted_fnr: rates.as_ref().map(|it| it.fnr),
+        predicted_load: rates.as_ref().map(|it| it.load),
+        predicted_distinct: rates.as_ref().map(|it| it.distinct),
+        predicted_by: rates.map(|it| it.by),
     })
 }
 
-/// What the audit in an image has found. A writer may have overtaken us: then there is
-/// nothing to say, and nothing wrong.
+/// Reads the audit of an image. Returns neither a report nor damage if a writer has replaced the
+/// image meanwhile.
 fn read_audit(
     medium: &impl Medium,
     superblock: &Superblock,
@@ -183,16 +184,16 @@ fn read_audit(
     match read_part(medium, superblock, range) {
         Ok(bytes) => Ok((filter.report_of_audit(&bytes, &superblock.registers), None)),
         Err(StoreError::Corrupt(damage)) => {
-            let overtaken = newest_superblock_soon(medium)? != *superblock;
-            Ok((None, (!overtaken).then_some(damage)))
+            let replaced = newest_superblock_with_retries(medium)? != *superblock;
+            Ok((None, (!replaced).then_some(damage)))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The newest superblock, and how far the log goes.
+/// The newest superblock and the extent of the log.
 #[derive(Clone, Debug, PartialEq)]
-struct Look {
+struct LogExtent {
     superblock: Superblock,
     durable: Option<u64>,
     reached: u64,
@@ -201,39 +202,38 @@ struct Look {
     damage: Option<Damage>,
 }
 
-fn look_twice(medium: &impl Medium) -> Result<Look, StoreError> {
-    let mut before = look(medium)?;
+fn read_extent_until_stable(medium: &impl Medium) -> Result<LogExtent, StoreError> {
+    let mut before = read_extent(medium)?;
     for attempt in 1..ATTEMPTS {
         if before.torn.is_none() && before.damage.is_none() {
             return Ok(before);
         }
         medium.pause(Duration::from_millis(10) * attempt);
-        let again = look(medium)?;
+        let again = read_extent(medium)?;
         if again == before {
             return Ok(again);
         }
         before = again;
     }
-    // It moves and moves: a writer is at work, and all is well.
-    Ok(Look {
+    // The log changed every time: a writer is active, and nothing is damaged.
+    Ok(LogExtent {
         torn: None,
         damage: None,
         ..before
     })
 }
 
-fn look(medium: &impl Medium) -> Result<Look, StoreError> {
-    let superblock = newest_superblock_soon(medium)?;
+fn read_extent(medium: &impl Medium) -> Result<LogExtent, StoreError> {
+    let superblock = newest_superblock_with_retries(medium)?;
     let Superblock {
         store_id,
         layout,
         log,
         ..
     } = &superblock;
-    let slots = Mark::slots(medium, store_id)?;
-    let mark = slots.into_iter().flatten().max_by_key(|mark| mark.turn);
+    let mark = Mark::newest(medium, store_id)?;
     let mut reached = log.sequence;
-    let count = |recorded: &Recorded| reached += recorded.count();
+    let count = |recorded: &LoggedObservations| reached += recorded.count();
     let found = replay(
         medium,
         store_id,
@@ -247,7 +247,7 @@ fn look(medium: &impl Medium) -> Result<Look, StoreError> {
         Err(StoreError::Corrupt(damage)) => (damage.offset, None, Some(damage)),
         Err(error) => return Err(error),
     };
-    Ok(Look {
+    Ok(LogExtent {
         durable: mark.map(|mark| mark.sequence),
         reached,
         used,

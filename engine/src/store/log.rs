@@ -1,37 +1,38 @@
-//! Appending to the log.
+//! LogAppender to the log.
 
-use super::checksum::StoreId;
 use super::error::StoreError;
-use super::frame::{
-    self, FRAME_HEADER_BYTES, Kind, MAX_PAYLOAD_BYTES, Payload, Place, SWITCH_BYTES,
-};
-use super::layout::{LOG_START, Layout};
+use super::file_access::FileAccess;
+use super::format::checksum::StoreId;
+use super::format::frame::{self, FRAME_HEADER_BYTES, MAX_PAYLOAD_BYTES, Place, SWITCH_BYTES};
+use super::format::layout::{LOG_START, Layout};
+use super::format::payload::{Encoding, Payload};
+use super::format::superblock::LogPosition;
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
-use super::superblock::LogPosition;
 
-/// What the system reads and writes files in, or a multiple of it.
+/// The unit in which the operating system caches files, or a multiple of it.
 const PAGE_BYTES: u64 = 4096;
 
-/// The end of the log, where frames are added.
+/// Encodes frames and keeps the position of the end of the log.
 #[derive(Debug)]
 pub struct LogWriter {
     store_id: StoreId,
     log_bytes: u64,
+    encoding: Encoding,
     position: LogPosition,
     incarnation: u32,
-    /// The last frame, kept for its capacity.
+    /// A buffer for the next frame.
     frame: Vec<u8>,
 }
 
-/// A frame that is made and not written.
+/// A frame that is encoded and not written yet.
 pub struct Framed<'a> {
-    /// The frame and, if it is the first in its last page, zeros to the end of that. Who
-    /// writes them may keep them and leave others, for their capacity.
+    /// The frame, followed by zeros to the end of its last page if no frame before it reached
+    /// that page. Its writer may take the buffer and leave another one in its place.
     pub bytes: &'a mut Vec<u8>,
-    /// Where they belong.
+    /// The position of the frame.
     pub at: LogPosition,
-    /// Where the log ends behind them.
+    /// The position after the frame.
     pub end: LogPosition,
 }
 
@@ -39,44 +40,60 @@ impl LogWriter {
     pub fn new(
         store_id: StoreId,
         layout: &Layout,
+        encoding: Encoding,
         position: LogPosition,
         incarnation: u32,
     ) -> Self {
         LogWriter {
             store_id,
             log_bytes: layout.log_bytes,
+            encoding,
             position,
             incarnation,
             frame: Vec::new(),
         }
     }
 
-    /// Which opening of the store this is.
+    /// Returns the incarnation: how often the store has been opened for writing.
     pub fn incarnation(&self) -> u32 {
         self.incarnation
     }
 
-    /// Where the next frame goes.
+    /// Returns the position of the next frame.
     pub fn position(&self) -> LogPosition {
         self.position
     }
 
-    /// The share of the log that is in use.
+    /// Returns how many bytes of the log are in use.
     pub fn used_bytes(&self) -> u64 {
         self.position.offset
     }
 
-    /// How many observations the next frame can hold. Room for a switch is kept.
-    pub fn room(&self, kind: Kind) -> usize {
-        let reserved = (2 * FRAME_HEADER_BYTES + SWITCH_BYTES) as u64;
-        let left = self
-            .log_bytes
-            .saturating_sub(self.position.offset + reserved);
-        kind.fits(left.min(MAX_PAYLOAD_BYTES as u64) as usize)
+    /// Returns what frames record of each observation.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
-    /// Adds a frame of observations, which must fit into the [`room`](LogWriter::room);
-    /// `put` has it written.
+    /// Returns how many observations the next frame can hold.
+    pub fn room(&self) -> usize {
+        self.room_from(self.position.offset)
+    }
+
+    /// Returns how many observations a frame can hold in an empty log.
+    pub fn batch_limit(&self) -> usize {
+        self.room_from(LOG_START)
+    }
+
+    /// Keeps room for a switch frame.
+    fn room_from(&self, offset: u64) -> usize {
+        let reserved = (2 * FRAME_HEADER_BYTES + SWITCH_BYTES) as u64;
+        let left = self.log_bytes.saturating_sub(offset + reserved);
+        self.encoding
+            .fits(left.min(MAX_PAYLOAD_BYTES as u64) as usize)
+    }
+
+    /// Encodes a frame of observations, which must fit into the [`room`](LogWriter::room), and
+    /// passes it to `put` for writing. Moves the position if `put` succeeds.
     pub fn append(
         &mut self,
         payload: Payload<'_>,
@@ -104,8 +121,8 @@ impl LogWriter {
         Ok(())
     }
 
-    /// A frame that is the first to reach a page fills it, with zeros behind itself: to write
-    /// part of a page that it does not hold in memory, the system would read it first.
+    /// Fills the frame's last page with zeros if no frame before it reached that page. Without
+    /// that, the operating system would read the page from the disk before writing part of it.
     fn fill_page(&mut self, start: u64, end: u64) {
         let reached = end.next_multiple_of(PAGE_BYTES);
         if start <= reached.saturating_sub(PAGE_BYTES) && reached <= self.log_bytes {
@@ -113,7 +130,7 @@ impl LogWriter {
         }
     }
 
-    /// Makes the next log's file ready, durably. Returns the checksum of its header.
+    /// Writes and syncs the header of the next log. Returns the header's checksum.
     pub fn start_next(
         medium: &impl Medium,
         store_id: &StoreId,
@@ -122,18 +139,14 @@ impl LogWriter {
     ) -> Result<u32, StoreError> {
         let file = StoreFile::log(epoch);
         let (header, checksum) = frame::encode_log_header(store_id, epoch, incarnation);
-        medium
-            .write(file, 0, &header)
-            .map_err(|error| StoreError::on_file("write", file, error))?;
+        medium.write_at(file, 0, &header)?;
         if !planted(Mutant::NoSyncOfLogHeader) {
-            medium
-                .sync(file)
-                .map_err(|error| StoreError::on_file("sync", file, error))?;
+            medium.sync_file(file)?;
         }
         Ok(checksum)
     }
 
-    /// Ends this log and goes on in the next, which has been
+    /// Ends this log with a switch frame and continues in the next log, which must have been
     /// [started](LogWriter::start_next).
     pub fn switch(
         &mut self,
@@ -161,10 +174,10 @@ mod tests {
     use crate::filter::Observation;
     use crate::fingerprint::Fingerprint;
 
-    /// No page is written in part before it was written whole, but for the log's first,
-    /// which its header is in; and nothing is written that is not the frame's but zeros.
+    /// The first write to a page fills it, except for the log's first page, which holds the
+    /// header. Only zeros are written after a frame.
     #[test]
-    fn pages_are_first_written_whole() {
+    fn the_first_write_to_a_page_fills_it() {
         let layout = Layout {
             region_bytes: 1,
             log_bytes: 16 * PAGE_BYTES,
@@ -175,31 +188,31 @@ mod tests {
             chain: 0,
             sequence: 0,
         };
-        let mut log = LogWriter::new([1; 16], &layout, start, 1);
-        let mut whole = PAGE_BYTES;
+        let mut log = LogWriter::new([1; 16], &layout, Encoding::Keys, start, 1);
+        let mut filled = PAGE_BYTES;
         for count in (1..).map(|n: usize| n * n * 37 % 901) {
-            if count > log.room(Kind::Keys) {
+            if count > log.room() {
                 break;
             }
             let keys: Vec<Observation> =
                 (0..count as u64).map(|k| Fingerprint(!k).into()).collect();
             let put = |framed: Framed<'_>| {
                 let frame_bytes = (framed.end.offset - framed.at.offset) as usize;
-                let (frame, behind) = framed.bytes.split_at(frame_bytes);
+                let (frame, rest) = framed.bytes.split_at(frame_bytes);
                 assert_eq!(frame.len(), FRAME_HEADER_BYTES + 8 * count);
-                assert!(behind.iter().all(|&byte| byte == 0));
+                assert!(rest.iter().all(|&byte| byte == 0));
                 let written_to = framed.at.offset + framed.bytes.len() as u64;
-                assert!(framed.at.offset <= whole && written_to <= layout.log_bytes);
-                if framed.end.offset > whole {
+                assert!(framed.at.offset <= filled && written_to <= layout.log_bytes);
+                if framed.end.offset > filled {
                     assert_eq!(written_to, framed.end.offset.next_multiple_of(PAGE_BYTES));
-                    whole = written_to;
+                    filled = written_to;
                 } else {
-                    assert!(written_to <= whole);
+                    assert!(written_to <= filled);
                 }
                 Ok(())
             };
             log.append(Payload::Keys(&keys), 0, put).expect("put");
         }
-        assert_eq!(whole, layout.log_bytes);
+        assert_eq!(filled, layout.log_bytes);
     }
 }

@@ -1,4 +1,4 @@
-//! The one narrow seam to the disk.
+//! The one narrow interface to the disk.
 //!
 //! A store is five files of fixed size. Everything it does to them goes through
 //! [`Medium`], so that a simulated one can record every write, yield every state that a
@@ -8,18 +8,20 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use crate::region::Memory;
+
 /// A file of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoreFile {
-    /// An image of the region: even generations.
+    /// The image of even generations.
     Image0,
-    /// An image of the region: odd generations.
+    /// The image of odd generations.
     Image1,
-    /// Observations since an image: even epochs.
+    /// The log of even epochs.
     Log0,
-    /// Observations since an image: odd epochs.
+    /// The log of odd epochs.
     Log1,
-    /// What is known to be durable.
+    /// How many observations are known to be durable.
     Mark,
 }
 
@@ -33,7 +35,7 @@ impl StoreFile {
         StoreFile::Mark,
     ];
 
-    /// The image of a generation.
+    /// Returns the image of a generation.
     pub const fn image(generation: u64) -> Self {
         match generation % 2 {
             0 => StoreFile::Image0,
@@ -41,7 +43,7 @@ impl StoreFile {
         }
     }
 
-    /// The log of an epoch.
+    /// Returns the log of an epoch.
     pub const fn log(epoch: u64) -> Self {
         match epoch % 2 {
             0 => StoreFile::Log0,
@@ -49,7 +51,7 @@ impl StoreFile {
         }
     }
 
-    /// Its name in the directory.
+    /// Returns the file's name in the directory.
     pub const fn name(self) -> &'static str {
         match self {
             StoreFile::Image0 => "image.0",
@@ -75,7 +77,7 @@ impl fmt::Display for StoreFile {
 
 /// Five files of fixed size that can be read, written in place, and synced.
 pub trait Medium: Send + Sync + 'static {
-    /// The size of a file.
+    /// Returns the size of a file.
     fn len(&self, file: StoreFile) -> io::Result<u64>;
 
     /// Fills `buffer` from `offset`, or fails.
@@ -87,31 +89,27 @@ pub trait Medium: Send + Sync + 'static {
     /// Returns when everything written to the file before is durable.
     fn sync(&self, file: StoreFile) -> io::Result<()>;
 
-    /// A private map of part of a file: changes stay in memory. `None` where files cannot
-    /// be mapped.
-    #[cfg(not(target_family = "wasm"))]
+    /// Returns the current time in seconds since 1970.
+    fn unix_seconds(&self) -> u64;
+
+    /// Maps part of a file into memory; changes to the memory do not reach the file. Returns
+    /// None if the medium has no files to map: the store then reads them instead.
     fn map_private(
         &self,
         _file: StoreFile,
         _offset: u64,
         _length: usize,
-    ) -> Option<io::Result<memmap2::MmapMut>> {
+    ) -> Option<io::Result<Memory>> {
         None
     }
 
-    /// Gives whoever else writes to the files this time to go on. A medium that nobody else
-    /// can write to need not wait.
-    fn pause(&self, _time: Duration) {}
-
-    /// Seconds since 1970.
-    #[cfg(target_family = "wasm")]
-    fn unix_seconds(&self) -> u64;
-
-    /// Seconds since 1970.
-    #[cfg(not(target_family = "wasm"))]
-    fn unix_seconds(&self) -> u64 {
-        let now = std::time::SystemTime::now();
-        now.duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs())
+    /// Calls `work` from several threads at once if the medium reads faster that way, and
+    /// returns when all have returned. By default calls it once, on this thread.
+    fn in_parallel(&self, work: &(dyn Fn() + Sync)) {
+        work();
     }
+
+    /// Waits to give another process that writes to the files time to make progress. By
+    /// default does not wait: nobody else writes to a medium in memory.
+    fn pause(&self, _time: Duration) {}
 }

@@ -1,88 +1,82 @@
-//! A state that survives kill -9, power loss and restarts.
+//! Filters whose state survives kill -9, power loss and restarts.
 //!
 //! A store is a directory of six files: `lock`, two images of the region, two logs of
-//! observations, and a mark of what is durable. They have their final size from the moment
-//! of creation. `docs/FORMAT.md` describes every byte, the order of writes, and what each
-//! crash leaves behind.
+//! observations, and a mark that says how many observations are durable. The files have their
+//! final size from creation on. `docs/FORMAT.md` describes every byte, the order of writes, and
+//! what each crash leaves behind.
 //!
-//! **What is promised.** After any crash, opening the store gives the state after some
-//! prefix of the observations that were appended, exactly; and that prefix holds at least
-//! every observation that was acknowledged as durable. Damage to a file is noticed, not
-//! taken for a state. After a failed write or sync the handle refuses to go on.
+//! **Guarantees.** After a crash, opening the store recovers exactly the state after some
+//! prefix of the observations. That prefix contains every observation that was acknowledged as
+//! durable. Corruption is detected and reported. After a failed write or sync, the handle is
+//! poisoned: every call fails until the store is opened again.
 //!
 //! ```
-//! use dedupstore::store::{CreateOptions, OpenOptions, Store};
-//! use dedupstore::Verdict;
+//! use dedupstore::store::{CreateOptions, Store};
 //!
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path().join("links.dds");
-//! let options = CreateOptions::new("bloom:k=4".parse()?, 8 * 64 * 1024);
-//! let mut store = Store::create(&path, &options, OpenOptions::default())?;
-//! assert_eq!(store.observe(b"https://harbour.example/")?, Verdict::New);
+//! let options = CreateOptions::new("bloom:k=4")?.memory("1MiB");
+//! let mut store = Store::create(&path, &options)?;
+//! assert!(store.observe("https://harbour.example/")?.is_new());
 //! store.close()?;
 //!
-//! let mut store = Store::open(&path, OpenOptions::default())?;
-//! assert_eq!(store.observe(b"https://harbour.example/")?, Verdict::Seen);
+//! let mut store = Store::open(&path)?;
+//! assert!(store.observe("https://harbour.example/")?.is_seen());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The format, recovery and inspection are pure functions over a [`Medium`], so that a
-//! browser makes and reads the same stores; what needs a disk or a thread is not in a
+//! The format, recovery and inspection are pure functions over a [`Medium`], so that a browser
+//! creates and reads the same stores. Code that needs a disk or threads is not part of a
 //! WebAssembly build.
-// Who writes logs and checkpoints is native, but the format is one.
-#![cfg_attr(target_family = "wasm", allow(dead_code))]
+// WebAssembly builds do not write logs and checkpoints, but share the code of the format.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
 
-// What a store is, over any medium: pure, like the rest of the engine.
-mod beginning;
-mod checksum;
+// The store on any medium: pure code, like the rest of the engine.
 mod create;
 mod error;
-mod examination;
-mod explanation;
-mod finding;
+mod file_access;
 pub mod format;
-mod frame;
-mod image;
 mod in_memory;
 mod inspect;
-mod layout;
+mod lock;
 mod log;
-mod mark;
 mod medium;
+#[cfg(feature = "mutants")]
+#[doc(hidden)]
 pub mod mutant;
+#[cfg(not(feature = "mutants"))]
+mod mutant;
 mod names;
-mod origin;
-mod padded;
-mod plant;
+mod newest_image;
+mod remedy;
+mod repair_error;
 mod replay;
-mod report;
 mod snapshot;
-mod superblock;
+mod verify;
+mod zero_extended;
 
-// What lives on a disk is no part of a WebAssembly build.
+// The store on a disk: not part of a WebAssembly build.
 #[cfg(not(target_family = "wasm"))]
 mod disk;
-#[cfg(not(target_family = "wasm"))]
-mod live;
 
-pub use beginning::{Beginning, Part};
-pub use checksum::StoreId;
-pub use create::CreateOptions;
-pub use error::{Damage, Loss, StoreError};
-pub use examination::verify;
-pub use explanation::named;
-pub use finding::{Finding, Severity};
+pub use create::{CreateOption, CreateOptions, FilePart, InitialFiles};
+pub use error::{Damage, NotAStoreReason, Place, StoreError};
+pub use format::checksum::StoreId;
+pub use format::layout::Layout;
+pub use format::superblock::Parameters;
 pub use in_memory::InMemory;
 pub use inspect::{Inspection, inspect_on};
-pub use layout::Layout;
 pub use medium::{Medium, StoreFile};
+#[doc(hidden)]
 pub use names::{LOCK, check_names};
+pub use remedy::Remedy;
+pub use repair_error::{Loss, RepairError};
 pub use replay::TornTail;
-pub use superblock::Parameters;
+pub use verify::{Finding, Severity, verify_on};
 
 #[cfg(not(target_family = "wasm"))]
 pub use disk::{
     Backing, BackupReport, Claim, Directory, Durability, MergeError, MergeReport, OpenOptions,
     Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore, Store, Ticket, backup,
-    inspect, merge, repair,
+    inspect, merge, repair, verify,
 };

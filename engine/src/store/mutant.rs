@@ -1,71 +1,73 @@
-//! Known bugs, to be planted by the crash laboratory, which must find them.
+//! Mutants: bugs that the crash tests plant in the store and must find.
 //!
-//! Without the feature `mutants` none of this exists: [`planted`] is then always false.
+//! Only with the feature `mutants`. Without it, [`planted`] is always false.
 
-/// A bug that a store of this kind could have.
+/// A bug that a store like this could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Mutant {
     /// The other log is started although the active image still needs it.
     LogReusedTooEarly,
-    /// The mark stays where it was when the store was opened.
+    /// The mark is not written after a sync.
     MarkNotMoved,
-    /// The mark moves before the log is synced.
+    /// The mark is written before the log is synced.
     MarkBeforeSync,
-    /// What was replayed is not written again.
+    /// Recovery does not rewrite the frames it replayed.
     NoRewriteOfLog,
-    /// The superblock that was chosen is not written again.
+    /// Recovery does not rewrite the superblock it chose.
     NoRewriteOfSuperblock,
     /// Recovery does not sync the logs.
     NoSyncOfRecoveredLog,
-    /// Checksums do not know where they belong.
-    ChecksumWithoutPlace,
-    /// The superblock may reach the disk before the blocks.
+    /// Checksums do not cover the position of the data.
+    ChecksumWithoutPosition,
+    /// The superblock can reach the disk before the blocks.
     NoSyncBeforeSuperblock,
-    /// The superblock may not reach the disk before the next checkpoint.
+    /// The superblock is not synced at the end of a checkpoint.
     NoSyncAfterSuperblock,
-    /// The old superblock may stay valid while its image is overwritten.
+    /// The old superblock is invalidated but not synced before its image is overwritten.
     NoSyncAfterInvalidation,
-    /// The old superblock stays valid while its image is overwritten.
+    /// The old superblock is not invalidated before its image is overwritten.
     NoInvalidation,
-    /// The log's new header may not reach the disk.
+    /// The header of a new log is not synced.
     NoSyncOfLogHeader,
-    /// Observations are acknowledged although the log was not synced.
+    /// Observations are acknowledged without a sync of the log.
     NoSyncOfLog,
-    /// Only the current log is synced, not the end of the one before.
+    /// Only the current log is synced, not the end of the previous one.
     NoSyncOfOlderLog,
     /// Observations are acknowledged before the log is synced.
     AcknowledgedBeforeSync,
     /// Blocks change before they are saved.
     NoCopyBeforeChange,
-    /// A log is not told from one of the same epoch that a crash undid.
+    /// The header of a log does not distinguish it from one of the same epoch that a crash
+    /// discarded.
     LogHeaderWithoutIncarnation,
-    /// The header of a torn frame stays in the log.
-    GhostNotBuried,
-    /// The log before a checkpoint may not reach the disk.
+    /// Recovery leaves the header of a torn frame in the log.
+    StaleFrameNotErased,
+    /// A checkpoint does not sync the logs.
     NoSyncOfLogAtCheckpoint,
-    /// A frame need not follow the one before it.
+    /// A frame is accepted without the checksum of the previous one.
     ChainNotChecked,
-    /// Every life of the store writes the same frames.
+    /// The incarnation is not incremented when the store is opened.
     IncarnationNotCounted,
-    /// Any bad frame is taken for a torn tail.
-    RotTakenForTornTail,
+    /// Every bad frame is treated as a torn tail, even if it was durable.
+    CorruptionTreatedAsTornTail,
     /// The older of two images is chosen.
     OldestImageChosen,
-    /// Blocks are not checked.
+    /// The checksums of blocks are not checked.
     BlocksNotChecked,
-    /// Frames are not checked.
+    /// The checksums of frames are not checked.
     FramesNotChecked,
-    /// The superblock is not checked.
+    /// The checksum of the superblock is not checked.
     SuperblockNotChecked,
-    /// After a failure the store goes on.
+    /// The store is not poisoned after a failure.
     NotPoisoned,
-    /// No frame says that the next log goes on.
+    /// The log is switched without a switch frame.
     NoSwitchFrame,
 }
 
+#[cfg(feature = "mutants")]
 impl Mutant {
-    /// Every one of them.
+    /// Every mutant.
     pub const ALL: [Mutant; 28] = [
         Mutant::LogReusedTooEarly,
         Mutant::MarkNotMoved,
@@ -73,7 +75,7 @@ impl Mutant {
         Mutant::NoRewriteOfLog,
         Mutant::NoRewriteOfSuperblock,
         Mutant::NoSyncOfRecoveredLog,
-        Mutant::ChecksumWithoutPlace,
+        Mutant::ChecksumWithoutPosition,
         Mutant::NoSyncBeforeSuperblock,
         Mutant::NoSyncAfterSuperblock,
         Mutant::NoSyncAfterInvalidation,
@@ -84,11 +86,11 @@ impl Mutant {
         Mutant::AcknowledgedBeforeSync,
         Mutant::NoCopyBeforeChange,
         Mutant::LogHeaderWithoutIncarnation,
-        Mutant::GhostNotBuried,
+        Mutant::StaleFrameNotErased,
         Mutant::NoSyncOfLogAtCheckpoint,
         Mutant::ChainNotChecked,
         Mutant::IncarnationNotCounted,
-        Mutant::RotTakenForTornTail,
+        Mutant::CorruptionTreatedAsTornTail,
         Mutant::OldestImageChosen,
         Mutant::BlocksNotChecked,
         Mutant::FramesNotChecked,
@@ -108,12 +110,12 @@ mod planting {
         static PLANTED: Cell<Option<Mutant>> = const { Cell::new(None) };
     }
 
-    /// Plants a bug in this thread's stores, or takes it out.
+    /// Plants a bug in the stores of this thread, or removes it.
     pub fn plant(mutant: Option<Mutant>) {
         PLANTED.set(mutant);
     }
 
-    /// Whether this bug is planted.
+    /// Returns whether this bug is planted.
     pub fn planted(mutant: Mutant) -> bool {
         PLANTED.get() == Some(mutant)
     }
@@ -122,7 +124,7 @@ mod planting {
 #[cfg(feature = "mutants")]
 pub use planting::{plant, planted};
 
-/// Whether this bug is planted: never, in a program that people use.
+/// Returns whether this bug is planted: never, without the feature `mutants`.
 #[cfg(not(feature = "mutants"))]
 #[inline(always)]
 pub const fn planted(_: Mutant) -> bool {

@@ -1,14 +1,14 @@
-//! Where a state starts: the newest whole superblock, and the filter that it describes.
+//! The newest valid image and the filter that its superblock describes.
 
 use super::error::{Damage, StoreError};
+use super::format::superblock::{Superblock, offset};
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
-use super::superblock::{Superblock, offset};
 use crate::audit::AuditedFilter;
 use crate::filter::FilterSpec;
 use crate::seen_set::build_for_keys;
 
-/// The superblock to start from: the newest whole one.
+/// Reads the newest valid superblock.
 pub fn newest_superblock(medium: &impl Medium) -> Result<Superblock, StoreError> {
     let read = [StoreFile::Image0, StoreFile::Image1].map(|file| Superblock::read(medium, file));
     match read {
@@ -31,26 +31,28 @@ pub fn newest_superblock(medium: &impl Medium) -> Result<Superblock, StoreError>
                 false => Ok(newer),
             }
         }
-        // An image of a newer format may be the newer one: nothing is safe to assume.
+        // An image in a newer format may be the newer one: the other must not be used.
         [Err(error), _] | [_, Err(error)] if !matches!(error, StoreError::Corrupt(_)) => Err(error),
         [Ok(only), Err(_)] | [Err(_), Ok(only)] => Ok(only),
         [Err(error), Err(_)] => Err(error),
     }
 }
 
-/// The filter that a superblock describes, if it fits the sizes it claims.
+/// Builds the filter that a superblock describes, and checks it against the superblock's sizes
+/// and counts.
 pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter), StoreError> {
     let parameters = &superblock.parameters;
-    let spec: FilterSpec = parameters.filter.parse().map_err(|error| {
-        StoreError::Parameters(format!("the store's filter is not known here: {error}"))
-    })?;
+    let spec: FilterSpec = parameters
+        .filter
+        .parse()
+        .map_err(StoreError::UnknownFilter)?;
     let filter = build_for_keys(&spec, parameters.memory_bits, superblock.audit_bytes)?;
     if filter.region_bytes() as u64 != superblock.layout.region_bytes {
         return Err(StoreError::Corrupt(Damage {
             file: superblock.file(),
             offset: offset::REGION_BYTES as u64,
             expected: format!("a region of {} bytes", filter.region_bytes()),
-            found: superblock.layout.region_bytes.to_string(),
+            found: format!("{} bytes", superblock.layout.region_bytes),
         }));
     }
     if superblock.registers.observations() != superblock.log.sequence {
@@ -58,7 +60,7 @@ pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter),
             file: superblock.file(),
             offset: offset::SEQUENCE as u64,
             expected: format!("{} observations", superblock.registers.observations()),
-            found: superblock.log.sequence.to_string(),
+            found: format!("{} observations", superblock.log.sequence),
         }));
     }
     Ok((spec, filter))

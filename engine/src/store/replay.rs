@@ -1,63 +1,64 @@
-//! Reading the log back, and telling a torn tail from rot.
+//! Replaying the log, and distinguishing a torn tail from corruption.
 
 use std::ops::Range;
 
-use super::checksum::StoreId;
 use super::error::{Damage, StoreError};
-use super::frame::{
+use super::file_access::FileAccess;
+use super::format::checksum::StoreId;
+use super::format::frame::{
     self, FRAME_HEADER_BYTES, FrameHeader, Kind, MAX_PAYLOAD_BYTES, check_log_header,
 };
-use super::layout::{LOG_START, Layout};
-use super::mark::Mark;
+use super::format::layout::{LOG_START, Layout};
+use super::format::mark::Mark;
+use super::format::payload::{decode_payload, switch_target};
+use super::format::superblock::LogPosition;
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
-use super::superblock::LogPosition;
-use crate::filter::Recorded;
+use crate::filter::LoggedObservations;
 
-/// How far behind a bad frame evidence is looked for. Frames written within one sync of
-/// each other lie closer; what lies farther is vouched for by the mark.
+/// How far after a bad frame to search for frames that prove it was durable. Frames between
+/// two syncs span less than this; for frames farther away the mark is the evidence.
 const EVIDENCE_BYTES: u64 = 1 << 20;
 
-/// What came out of the log.
+/// What replaying the log found.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Where the next frame goes.
+    /// The position of the next frame.
     pub end: LogPosition,
-    /// The highest incarnation met.
+    /// The highest incarnation in a frame.
     pub incarnation: u32,
-    /// Observations replayed.
+    /// The number of observations replayed.
     pub observations: u64,
-    /// A frame that a crash tore, if there was one: it and what follows was never
-    /// acknowledged.
+    /// The frame that a crash tore, if any. It and all frames after it were not acknowledged.
     pub torn: Option<TornTail>,
-    /// What may have reached only the operating system's memory, not the disk.
-    pub doubtful: Vec<(StoreFile, Range<u64>)>,
+    /// Parts of the logs that may be in the operating system's cache but not on the disk.
+    pub maybe_unsynced: Vec<(StoreFile, Range<u64>)>,
 }
 
 /// Where a crash tore the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct TornTail {
-    /// Which log.
+    /// The log.
     pub file: StoreFile,
-    /// Where in it.
+    /// The offset of the torn frame.
     pub offset: u64,
 }
 
-/// Hands what every frame from `start` on holds to `apply`, in order.
+/// Calls `apply` with the observations of every frame from `start` on, in order.
 pub fn replay(
     medium: &impl Medium,
     store_id: &StoreId,
     layout: &Layout,
     start: LogPosition,
     mark: &Mark,
-    mut apply: impl FnMut(&Recorded),
+    mut apply: impl FnMut(&LoggedObservations),
 ) -> Result<Replayed, StoreError> {
     let mut replayed = Replayed {
         end: start,
         incarnation: 0,
         observations: 0,
         torn: None,
-        doubtful: Vec::new(),
+        maybe_unsynced: Vec::new(),
     };
     let reader = LogReader {
         medium,
@@ -66,22 +67,22 @@ pub fn replay(
     };
     reader.check_header(&start)?;
     let mut window = Window::default();
-    let mut recorded = Recorded::default();
+    let mut recorded = LoggedObservations::default();
     loop {
         let at = replayed.end;
         let file = StoreFile::log(at.epoch);
         let Some((header, payload)) = reader.next_frame(&mut window, &at)? else {
-            reader.judge_the_end(&at, mark)?;
+            reader.check_end(&at, mark)?;
             replayed.torn = reader.torn_tail(&at)?;
             return Ok(replayed);
         };
         replayed.incarnation = replayed.incarnation.max(header.incarnation);
-        frame::decode_payload(&header, payload, &mut recorded);
+        decode_payload(&header, payload, &mut recorded);
         apply(&recorded);
         replayed.observations += header.observations as u64;
         let after = at.offset + header.frame_bytes() as u64;
         if header.sequence_after() > mark.sequence || header.kind == Kind::Switch {
-            add_range(&mut replayed.doubtful, file, at.offset..after);
+            add_range(&mut replayed.maybe_unsynced, file, at.offset..after);
         }
         replayed.end = LogPosition {
             epoch: at.epoch,
@@ -94,11 +95,15 @@ pub fn replay(
             replayed.end = LogPosition {
                 epoch,
                 offset: LOG_START,
-                chain: frame::switch_target(payload),
+                chain: switch_target(payload),
                 sequence: header.sequence,
             };
             reader.check_header(&replayed.end)?;
-            add_range(&mut replayed.doubtful, StoreFile::log(epoch), 0..LOG_START);
+            add_range(
+                &mut replayed.maybe_unsynced,
+                StoreFile::log(epoch),
+                0..LOG_START,
+            );
             window = Window::default();
         }
     }
@@ -113,7 +118,7 @@ fn add_range(ranges: &mut Vec<(StoreFile, Range<u64>)>, file: StoreFile, range: 
     }
 }
 
-/// Part of a log in memory, so that small frames do not cost a system call each.
+/// Part of a log in memory, so that small frames do not cost one system call each.
 #[derive(Default)]
 struct Window {
     start: u64,
@@ -127,7 +132,7 @@ struct LogReader<'a, M> {
 }
 
 impl<M: Medium> LogReader<'_, M> {
-    /// At least `length` bytes from `offset`, if the log has so many.
+    /// Returns `length` bytes from `offset`, or None if the log ends before.
     fn bytes<'w>(
         &self,
         window: &'w mut Window,
@@ -143,9 +148,7 @@ impl<M: Medium> LogReader<'_, M> {
             let wanted = (2 * MAX_PAYLOAD_BYTES as u64).min(self.layout.log_bytes - offset);
             window.start = offset;
             window.bytes.resize(wanted as usize, 0);
-            self.medium
-                .read(file, offset, &mut window.bytes)
-                .map_err(|error| StoreError::on_file("read", file, error))?;
+            self.medium.read_at(file, offset, &mut window.bytes)?;
         }
         let start = (offset - window.start) as usize;
         Ok(Some(&window.bytes[start..start + length]))
@@ -154,9 +157,7 @@ impl<M: Medium> LogReader<'_, M> {
     fn check_header(&self, position: &LogPosition) -> Result<(), StoreError> {
         let file = StoreFile::log(position.epoch);
         let mut header = vec![0; LOG_START as usize];
-        self.medium
-            .read(file, 0, &mut header)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        self.medium.read_at(file, 0, &mut header)?;
         let checksum = check_log_header(self.store_id, position.epoch, &header);
         let chained = position.offset > LOG_START || checksum == Some(position.chain);
         let inside = (LOG_START..=self.layout.log_bytes).contains(&position.offset);
@@ -167,11 +168,11 @@ impl<M: Medium> LogReader<'_, M> {
             file,
             offset: 0,
             expected: format!("the header of log epoch {}", position.epoch),
-            found: "something else".to_owned(),
+            found: "another header or none".to_owned(),
         }))
     }
 
-    /// The frame at a position, if one that belongs there is there, whole.
+    /// Returns the frame at a position, or None if there is no intact frame that belongs there.
     fn next_frame<'w>(
         &self,
         window: &'w mut Window,
@@ -195,10 +196,11 @@ impl<M: Medium> LogReader<'_, M> {
         Ok(Some((header, &frame[FRAME_HEADER_BYTES..])))
     }
 
-    /// No frame follows. If anything says that one was durable, the log is damaged.
-    fn judge_the_end(&self, at: &LogPosition, mark: &Mark) -> Result<(), StoreError> {
+    /// Fails if there is evidence that a frame at the end of the log was durable: the mark, or
+    /// the watermark of a later frame in this log or the next.
+    fn check_end(&self, at: &LogPosition, mark: &Mark) -> Result<(), StoreError> {
         let mut durable = mark.sequence;
-        let mut witness = StoreFile::Mark;
+        let mut evidence = StoreFile::Mark;
         for epoch in [at.epoch, at.epoch + 1] {
             let from = if epoch == at.epoch {
                 at.offset
@@ -208,25 +210,25 @@ impl<M: Medium> LogReader<'_, M> {
             self.later_frames(epoch, from, |_, header| {
                 if header.watermark > durable {
                     durable = header.watermark;
-                    witness = StoreFile::log(epoch);
+                    evidence = StoreFile::log(epoch);
                 }
             })?;
         }
-        if durable <= at.sequence || planted(Mutant::RotTakenForTornTail) {
+        if durable <= at.sequence || planted(Mutant::CorruptionTreatedAsTornTail) {
             return Ok(());
         }
         Err(StoreError::Corrupt(Damage {
             file: StoreFile::log(at.epoch),
             offset: at.offset,
             expected: format!(
-                "a frame with observation {}, as {witness} says that {durable} are durable",
+                "a frame with observation {}, because {evidence} says that {durable} observations are durable",
                 at.sequence + 1
             ),
-            found: "no whole frame".to_owned(),
+            found: "no intact frame".to_owned(),
         }))
     }
 
-    /// Whether something that was being written lies behind the end.
+    /// Returns the torn tail if a frame was being written at the end of the log.
     fn torn_tail(&self, at: &LogPosition) -> Result<Option<TornTail>, StoreError> {
         let mut torn = None;
         let tail = TornTail {
@@ -236,9 +238,7 @@ impl<M: Medium> LogReader<'_, M> {
         self.later_frames(at.epoch, at.offset, |_, _| torn = Some(tail))?;
         let mut start = [0; FRAME_HEADER_BYTES];
         if at.offset + FRAME_HEADER_BYTES as u64 <= self.layout.log_bytes {
-            self.medium
-                .read(tail.file, at.offset, &mut start)
-                .map_err(|error| StoreError::on_file("read", tail.file, error))?;
+            self.medium.read_at(tail.file, at.offset, &mut start)?;
             let next = FrameHeader::peek(&start);
             if next.is_some_and(|next| next.previous == at.chain && next.sequence == at.sequence) {
                 torn = Some(tail);
@@ -247,7 +247,8 @@ impl<M: Medium> LogReader<'_, M> {
         Ok(torn)
     }
 
-    /// Every whole frame of an epoch that starts not far behind an offset.
+    /// Calls `found` for every intact frame of an epoch within [`EVIDENCE_BYTES`] after an
+    /// offset.
     fn later_frames(
         &self,
         epoch: u64,
@@ -257,9 +258,7 @@ impl<M: Medium> LogReader<'_, M> {
         let file = StoreFile::log(epoch);
         let span = EVIDENCE_BYTES.min(self.layout.log_bytes.saturating_sub(from));
         let mut bytes = vec![0; span as usize];
-        self.medium
-            .read(file, from, &mut bytes)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        self.medium.read_at(file, from, &mut bytes)?;
         let magic = frame::FRAME_MAGIC.to_le_bytes();
         for start in memchr::memmem::find_iter(&bytes, &magic) {
             let Some(header) = FrameHeader::peek(&bytes[start..]) else {

@@ -1,26 +1,27 @@
-//! A state read from files that a writer may be changing.
+//! The state of a store, read from files that a writer may be changing.
 //!
-//! A writer makes an image invalid before it changes it, and never changes the newest one.
-//! So a reader that comes upon a bad block looks at the superblocks again: if they are the
-//! same, the block is damaged; if not, the writer has overtaken it, and it starts anew.
+//! A writer invalidates an image before it changes it, and never changes the newest one. So a
+//! reader that finds a bad block reads the superblocks again. If they are the same, the block
+//! is corrupt. If not, the writer has replaced the image, and the reader starts again.
 
 use std::time::Duration;
 
 use super::error::StoreError;
-use super::image::read_region;
-use super::mark::Mark;
+use super::format::image::read_region;
+use super::format::mark::Mark;
+use super::format::superblock::Superblock;
 use super::medium::Medium;
-use super::origin::{filter_of, newest_superblock};
+use super::newest_image::{filter_of, newest_superblock};
 use super::replay::{Replayed, replay};
-use super::superblock::Superblock;
 use crate::audit::AuditedFilter;
 use crate::filter::{FilterSpec, Registers, state_digest};
 use crate::region::Memory;
 
-/// How often a writer may overtake a reader before the reader gives up.
+/// How often a reader starts again before it gives up.
 pub const ATTEMPTS: u32 = 8;
 
-/// An image in memory, every block checked; and, once followed, what the log adds to it.
+/// An image in memory with every block checked, and the log applied once
+/// [`follow`](Snapshot::follow) was called.
 pub struct Snapshot {
     pub superblock: Superblock,
     pub spec: FilterSpec,
@@ -30,10 +31,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A chosen image, without the log.
+    /// Loads an image, without the log.
     pub fn load(medium: &impl Medium, superblock: Superblock) -> Result<Self, StoreError> {
         let (spec, filter) = filter_of(&superblock)?;
-        // A map of a file that a writer may change would change with it.
+        // Not a map: a map of a file changes when a writer changes the file.
         let region = read_region(medium, &superblock, true)?;
         Ok(Snapshot {
             registers: superblock.registers.clone(),
@@ -44,26 +45,26 @@ impl Snapshot {
         })
     }
 
-    /// The newest image, without the log.
+    /// Loads the newest image, without the log.
     pub fn newest(medium: &impl Medium) -> Result<Self, StoreError> {
         let mut attempt = 0;
         loop {
-            let superblock = newest_superblock_soon(medium)?;
+            let superblock = newest_superblock_with_retries(medium)?;
             let error = match Self::load(medium, superblock.clone()) {
                 Ok(snapshot) => return Ok(snapshot),
                 Err(error) => error,
             };
             attempt += 1;
-            let overtaken = matches!(error, StoreError::Corrupt(_))
-                && newest_superblock_soon(medium)? != superblock;
-            if !overtaken || attempt == ATTEMPTS {
+            let replaced = matches!(error, StoreError::Corrupt(_))
+                && newest_superblock_with_retries(medium)? != superblock;
+            if !replaced || attempt == ATTEMPTS {
                 return Err(error);
             }
         }
     }
 
-    /// The newest image and the log, as far as it is whole: at least everything that was
-    /// durable when this was called.
+    /// Loads the newest image and replays the intact part of the log: at least everything that
+    /// was durable when this was called.
     pub fn current(medium: &impl Medium) -> Result<Self, StoreError> {
         let mut before = None;
         let mut attempt = 0;
@@ -73,7 +74,7 @@ impl Snapshot {
             let mark = Mark::read(medium, &snapshot.superblock.store_id)?;
             let damage = match snapshot.follow(medium, &mark) {
                 Ok(_) => return Ok(snapshot),
-                // The tail is being written this moment.
+                // A writer is writing the tail right now.
                 Err(StoreError::Corrupt(_)) if snapshot.sequence() >= mark.sequence => {
                     return Ok(snapshot);
                 }
@@ -88,8 +89,8 @@ impl Snapshot {
         }
     }
 
-    /// Replays the log behind the image. After damage, the state is that of the
-    /// observations before it.
+    /// Replays the log after the image. If it fails at damage, the snapshot holds the
+    /// observations before the damage.
     pub fn follow(&mut self, medium: &impl Medium, mark: &Mark) -> Result<Replayed, StoreError> {
         let (filter, registers) = (&self.filter, &mut self.registers);
         let region = &mut *self.region;
@@ -101,23 +102,24 @@ impl Snapshot {
         } = &self.superblock;
         let mut verdicts = Vec::new();
         replay(medium, store_id, layout, *log, mark, |recorded| {
-            filter.observe_recorded(region, registers, recorded, &mut verdicts);
+            filter.replay(region, registers, recorded, &mut verdicts);
         })
     }
 
-    /// Observations in it.
+    /// Returns the number of observations.
     pub fn sequence(&self) -> u64 {
         self.registers.observations()
     }
 
-    /// One number for the whole state.
+    /// Returns a digest of the whole state.
     pub fn digest(&self) -> u64 {
         state_digest(&self.region, &self.registers)
     }
 }
 
-/// The newest whole superblock. Beside a writer both can look unfinished for a moment.
-pub fn newest_superblock_soon(medium: &impl Medium) -> Result<Superblock, StoreError> {
+/// Reads the newest valid superblock. Tries again for a short time if there is none: while a
+/// writer finishes a checkpoint, both can look invalid to a reader.
+pub fn newest_superblock_with_retries(medium: &impl Medium) -> Result<Superblock, StoreError> {
     let mut attempt = 0;
     loop {
         attempt += 1;

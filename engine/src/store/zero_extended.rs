@@ -1,31 +1,31 @@
-//! Files as if they had the size they should have.
+//! Files that appear to have their correct size.
 
 use std::io;
 use std::time::Duration;
 
-use super::layout::Layout;
+use super::format::layout::Layout;
 use super::medium::{Medium, StoreFile};
 
-/// A medium to read whose files, where they are cut short, go on with zeros. So the rest
-/// of a damaged store can be looked at in the ordinary way.
-pub struct Padded<M> {
+/// A read-only medium that extends truncated files with zeros to their correct size, so that
+/// the rest of a damaged store can be read as usual.
+pub struct ZeroExtended<M> {
     medium: M,
-    /// The sizes there should be, if anything tells.
+    /// The correct sizes, if a superblock is readable.
     layout: Option<Layout>,
 }
 
-impl<M: Medium> Padded<M> {
+impl<M: Medium> ZeroExtended<M> {
     pub fn new(medium: M, layout: Option<Layout>) -> Self {
-        Padded { medium, layout }
+        ZeroExtended { medium, layout }
     }
 
-    /// The files as they are.
+    /// Returns the files as they are.
     pub fn into_inner(self) -> M {
         self.medium
     }
 }
 
-impl<M: Medium> Medium for Padded<M> {
+impl<M: Medium> Medium for ZeroExtended<M> {
     fn len(&self, file: StoreFile) -> io::Result<u64> {
         match self.layout {
             Some(layout) => Ok(layout.file_bytes(file)),
@@ -53,6 +53,10 @@ impl<M: Medium> Medium for Padded<M> {
 
     fn sync(&self, _file: StoreFile) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn in_parallel(&self, work: &(dyn Fn() + Sync)) {
+        self.medium.in_parallel(work);
     }
 
     fn pause(&self, time: Duration) {

@@ -1,33 +1,32 @@
-//! Bloom filters, and those of its kin that clear random bits as they insert: BSBF,
-//! BSBFSD, RLBSBF.
+//! Bloom filters, and the partitioned ones that clear random bits: BSBF, BSBFSD, RLBSBF.
 //!
-//! A Bloom filter's load after n keys is 1 − (1 − 1/m)^(kn), and a new key is dropped with
-//! the chance load^k; n is d(t) at place t, as keys that are dropped would have set
-//! nothing. The others are k parts of s bits that fade (`fading.rs`): an insertion clears a
-//! given bit with the chance 1/s (BSBF), 1/(ks) (BSBFSD), load/s (RLBSBF).
+//! The load of a Bloom filter after n keys is 1 − (1 − 1/m)^(kn), and the false positive rate is
+//! load^k. At position t, n is d(t): a key that is a false positive would have set no bit. The
+//! others have k partitions of s bits that decay (`cell_decay.rs`): an insertion clears a given
+//! bit with probability 1/s (BSBF), 1/(ks) (BSBFSD), or load/s (RLBSBF).
 //!
-//! Bera et al., 2012, have recurrences for X, the chance that all of a key's bits are set
-//! (their Eq. 4.3, 4.5 and 5.2). They take every arrival for one that is New with the
-//! chance 1 − X and whose bits are set or not independently of that, and from X → 1 they
-//! conclude that no repeat will be missed: FNR = (1 − Y)(1 − X), as if a repeat's key had
-//! never been inserted. Neither agrees with their tables.
+//! Bera et al., 2012, have recurrences for X, the probability that all bits of a key are set
+//! (their Eq. 4.3, 4.5 and 5.2). They treat every observation as New with probability 1 − X, and
+//! its bits as set or not independently of that. From X → 1 they conclude that no repeat is
+//! missed: FNR = (1 − Y)(1 − X), as if the key of a repeat had never been inserted. Neither agrees
+//! with their tables.
 
-use super::fading::{self, Fading};
+use super::cell_decay::{self, CellDecay};
 use super::power::power;
 use super::prediction::{Formula, Prediction, Trust};
 use super::workload::Workload;
 
-const MANY_CELLS: &str = "few cells, or habits that change along the stream";
+const FEW_CELLS: &str = "few cells, or a stream that changes";
 
-/// A Bloom filter of `cells` bits in all.
+/// Predicts a Bloom filter of `cells` bits in total.
 pub(super) fn bloom(workload: &Workload, k: f64, cells: f64, partitioned: bool) -> Prediction {
     let formula = Formula {
         by: match partitioned {
-            true => "Bloom 1970, in parts: (1 − (1 − k/m)^n)^k over the stream",
+            true => "Bloom 1970, partitioned: (1 − (1 − k/m)^n)^k over the stream",
             false => "Bloom 1970: (1 − (1 − 1/m)^(kn))^k over the stream",
         },
         trust: Trust::Exact,
-        loose: MANY_CELLS,
+        loose: FEW_CELLS,
     };
     let kept = match partitioned {
         true => libm::log1p(-(k / cells).min(1.0 - 1e-12)),
@@ -38,40 +37,40 @@ pub(super) fn bloom(workload: &Workload, k: f64, cells: f64, partitioned: bool) 
 }
 
 pub(super) fn bsbf(workload: &Workload, k: f64, cells: f64) -> Prediction {
-    let by = "Bera et al. 2012, Algorithm 2: bits that fade (not Eq. 3.4 and 4.3)";
-    Part::new(k, cells, k / cells).predict(workload, by)
+    let by = "Bera et al. 2012, Algorithm 2: bits that decay (not Eq. 3.4 and 4.3)";
+    Partition::new(k, cells, k / cells).predict(workload, by)
 }
 
 pub(super) fn bsbfsd(workload: &Workload, k: f64, cells: f64) -> Prediction {
-    let by = "Bera et al. 2012, Algorithm 3: bits that fade (not Eq. 3.4 and 4.5)";
-    Part::new(k, cells, 1.0 / cells).predict(workload, by)
+    let by = "Bera et al. 2012, Algorithm 3: bits that decay (not Eq. 3.4 and 4.5)";
+    Partition::new(k, cells, 1.0 / cells).predict(workload, by)
 }
 
 pub(super) fn rlbsbf(workload: &Workload, k: f64, cells: f64) -> Prediction {
-    let by = "Bera et al. 2012, Algorithm 4: bits that fade (not Eq. 3.4 and 5.2)";
-    let part = Part {
+    let by = "Bera et al. 2012, Algorithm 4: bits that decay (not Eq. 3.4 and 5.2)";
+    let partition = Partition {
         by_load: true,
-        ..Part::new(k, cells, k / cells)
+        ..Partition::new(k, cells, k / cells)
     };
-    part.predict(workload, by)
+    partition.predict(workload, by)
 }
 
-/// A part of bits, of which an insertion sets one and clears one or none at random.
+/// A partition of bits. An insertion sets one of them and clears at most one at random.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct Partition {
     k: f64,
-    span: f64,
-    /// The chance that an insertion clears a given bit.
+    bits: f64,
+    /// The probability that an insertion clears a given bit.
     clear: f64,
-    /// Whether that chance is multiplied by the load.
+    /// Whether that probability is multiplied by the load.
     by_load: bool,
 }
 
-impl Part {
+impl Partition {
     fn new(k: f64, cells: f64, clear: f64) -> Self {
-        Part {
+        Partition {
             k,
-            span: cells / k,
+            bits: cells / k,
             clear,
             by_load: false,
         }
@@ -81,15 +80,15 @@ impl Part {
         let formula = Formula {
             by,
             trust: Trust::Approximation,
-            loose: MANY_CELLS,
+            loose: FEW_CELLS,
         };
-        fading::solve(workload, formula, self)
+        cell_decay::solve(workload, formula, self)
     }
 }
 
-impl Fading for Part {
+impl CellDecay for Partition {
     fn kinds(&self) -> Vec<(f64, f64)> {
-        vec![(1.0, 1.0 / self.span)]
+        vec![(1.0, 1.0 / self.bits)]
     }
 
     fn emptied_by_insertion(&self, _: &Workload, _: f64, load: f64) -> f64 {

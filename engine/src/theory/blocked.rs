@@ -1,20 +1,20 @@
-//! Bloom filters of one line a key, with or without a cap on a line's load.
+//! Bloom filters with one cache line per key, with or without a cap on the load of a line.
 //!
-//! Lines get different numbers of keys: Poisson, with a mean of d(t) over all lines. Below
-//! the cap a line with j keys has the load 1 − (1 − 1/512)^(kj) and forgets nothing. A key
-//! is inserted only if one of its bits is clear, so an insertion sets more clear bits than
-//! k(1 − L): k(1 − L)/(1 − L^k) for a new key, and k(1 − q)/(1 − q^k) for a repeat whose
-//! bits are still set with the chance q each. With b the chance that it sets a given clear
-//! bit, at the cap insertions clear with the chance φ that balances what they set,
-//! φ·L·k/512 = (1 − L)·b, and the bit of a known key is still set after n of them with the
-//! chance L + (1 − L)·e^−(b + φk/512)n.
+//! Cache lines have different numbers of keys: Poisson distributed, with mean d(t)/lines. Below
+//! the cap a line with j keys has the load 1 − (1 − 1/512)^(kj) and forgets nothing. A key is
+//! inserted only if one of its bits is clear, so an insertion sets more clear bits than k(1 − L):
+//! k(1 − L)/(1 − L^k) for a new key, and k(1 − q)/(1 − q^k) for a repeat of which each bit is
+//! still set with probability q. Let b be the probability that an insertion sets a given clear
+//! bit. At the cap, insertions clear with the probability φ that balances what they set: φ·L·k/512
+//! = (1 − L)·b. The bit of a known key is still set after n insertions with probability L + (1 −
+//! L)·e^−(b + φk/512)n.
 
 use super::poisson;
 use super::power::power;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions, step_of};
 use super::workload::Workload;
 
-/// Kinds of lines told apart, by their number of keys.
+/// How many classes of cache lines are distinguished, by their number of keys.
 const KINDS: usize = 20;
 
 /// The geometry of a blocked Bloom filter.
@@ -23,22 +23,23 @@ pub(super) struct Blocked {
     pub lines: f64,
     pub line_bits: f64,
     pub k: f64,
-    /// The share of a line's bits past which it forgets.
+    /// The share of a cache line's bits above which it forgets.
     pub cap: f64,
 }
 
 impl Blocked {
-    /// ln of the chance that an insertion leaves a clear bit clear.
+    /// Returns the logarithm of the probability that an insertion leaves a clear bit clear.
     fn kept(&self) -> f64 {
         self.k * libm::log1p(-1.0 / self.line_bits)
     }
 
-    /// The load at which a line stays: its cap, or where clearing always is in balance.
+    /// Returns the load at which a cache line stays: the cap, or the load at which clearing
+    /// always balances setting.
     fn rest(&self) -> f64 {
         self.cap.max(0.5)
     }
 
-    /// How many keys bring a line there.
+    /// Returns the number of keys that fill a cache line to that load.
     fn keys_to_rest(&self) -> f64 {
         match self.cap < 1.0 {
             true => libm::log1p(-self.rest()) / self.kept(),
@@ -53,13 +54,14 @@ impl Blocked {
         }
     }
 
-    /// The share of new keys that are inserted into a line at rest.
+    /// Returns the share of new keys that are inserted into a cache line at rest.
     fn inserted_share(&self) -> f64 {
         1.0 - power(self.rest(), self.k).min(0.99)
     }
 
-    /// How many more bits an insertion sets in a line at rest than k random positions would,
-    /// given the shares of insertions that are new keys and missed repeats.
+    /// Returns the factor by which an insertion into a cache line at rest sets more bits than k
+    /// random positions would, given the shares of insertions that are new keys and missed
+    /// repeats.
     fn sets(&self, firsts: f64, missed: f64, fnr: f64) -> f64 {
         let by_first = 1.0 / self.inserted_share();
         if missed <= 0.0 || fnr <= 0.0 {
@@ -70,8 +72,8 @@ impl Blocked {
         (firsts * by_first + missed * by_repeat) / (firsts + missed)
     }
 
-    /// The chance that a repeat is missed after its line, at rest, took so many keys of
-    /// which each sets `sets` times as many bits as random positions would.
+    /// Returns the probability that a repeat is missed after its cache line, at rest, took so many
+    /// keys, each of which sets `sets` times as many bits as random positions would.
     fn miss_after(&self, keys: f64, sets: f64) -> f64 {
         if keys <= 0.0 {
             return 0.0;
@@ -84,9 +86,9 @@ impl Blocked {
 
     pub fn predict(&self, workload: &Workload) -> Prediction {
         let formula = Formula {
-            by: "Putze et al. 2007: a Poisson mixture over lines; past the cap as Bera et al. 2012",
+            by: "Putze et al. 2007: a Poisson mixture over cache lines; above the cap as Bera et al. 2012",
             trust: Trust::Approximation,
-            loose: "lines near the cap, whose load is taken for its mean",
+            loose: "cache lines near the cap, whose load is taken to be its mean",
         };
         let mut inserted: Vec<f64> = vec![0.0];
         let mut points = vec![PredictedPoint::default()];
@@ -115,27 +117,27 @@ impl Blocked {
 
     fn point(&self, workload: &Workload, inserted: &[f64], now: f64, sets: f64) -> PredictedPoint {
         let mean = workload.distinct_within(now) / self.lines;
-        let lines = poisson::spread(mean, KINDS);
+        let lines = poisson::discretized(mean, KINDS);
         let inserted_now = inserted[inserted.len() - 1];
         let to_rest = self.keys_to_rest();
         let (mut fpr, mut load) = (0.0, 0.0);
-        for &(keys, chance) in &lines {
-            fpr += chance * power(self.load_of(keys), self.k);
-            load += chance * self.load_of(keys);
+        for &(keys, probability) in &lines {
+            fpr += probability * power(self.load_of(keys), self.k);
+            load += probability * self.load_of(keys);
         }
         let at_rest = lines.iter().filter(|(keys, _)| *keys > to_rest);
         let at_rest: Vec<(f64, f64)> = at_rest
-            .map(|&(keys, chance)| ((keys - to_rest) * self.inserted_share(), chance))
+            .map(|&(keys, probability)| ((keys - to_rest) * self.inserted_share(), probability))
             .collect();
         let (mut missed, mut rate) = (0.0, 0.0);
         if !at_rest.is_empty() {
             let misses = Misses::new(self, &at_rest, inserted_now, sets);
-            for atom in workload.repeats_at(now) {
-                let (place, part) = step_of(workload, now - atom.gap);
+            for repeats in workload.repeats_at(now) {
+                let (step, part) = step_of(workload, now - repeats.gap);
                 let last = inserted.len() - 1;
-                let (low, high) = (inserted[place.min(last)], inserted[(place + 1).min(last)]);
-                missed += atom.rate * misses.after(inserted_now - (low + part * (high - low)));
-                rate += atom.rate;
+                let (low, high) = (inserted[step.min(last)], inserted[(step + 1).min(last)]);
+                missed += repeats.rate * misses.after(inserted_now - (low + part * (high - low)));
+                rate += repeats.rate;
             }
         }
         PredictedPoint {
@@ -147,8 +149,9 @@ impl Blocked {
     }
 }
 
-/// The chance that a repeat is missed, by how many keys its line took since: worked out for
-/// some numbers of keys and read off for others, as every gap asks for its own.
+/// The probability that a repeat is missed, by the number of keys that its cache line took since.
+/// It is tabulated for some numbers of keys and interpolated for others, as every gap needs its
+/// own.
 struct Misses {
     most: f64,
     table: [f64; Self::STEPS + 1],
@@ -157,21 +160,23 @@ struct Misses {
 impl Misses {
     const STEPS: usize = 24;
 
-    /// Lines at rest, by the keys that each took since it is, with their chances.
+    /// `at_rest` are the numbers of keys that cache lines took since they are at rest, with their
+    /// probabilities.
     fn new(blocked: &Blocked, at_rest: &[(f64, f64)], inserted: f64, sets: f64) -> Self {
         let longest = at_rest
             .iter()
             .fold(0.0f64, |most, (keys, _)| most.max(*keys));
         let most = longest.min(inserted).max(1e-9);
-        let chance = |since: f64| -> f64 {
-            let miss =
-                |&(keys, chance): &(f64, f64)| chance * blocked.miss_after(since.min(keys), sets);
+        let probability = |since: f64| -> f64 {
+            let miss = |&(keys, probability): &(f64, f64)| {
+                probability * blocked.miss_after(since.min(keys), sets)
+            };
             at_rest.iter().map(miss).sum()
         };
         let mut table = [0.0; Self::STEPS + 1];
         for (i, entry) in table.iter_mut().enumerate() {
             let share = i as f64 / Self::STEPS as f64;
-            *entry = chance(most * share * share);
+            *entry = probability(most * share * share);
         }
         Misses { most, table }
     }
@@ -179,10 +184,10 @@ impl Misses {
     fn after(&self, since: f64) -> f64 {
         let share = (since / self.most).clamp(0.0, 1.0);
         let step = libm::sqrt(share) * Self::STEPS as f64;
-        let place = (step as usize).min(Self::STEPS - 1);
-        // Between two entries it is straight in the keys, not in their root.
+        let low = (step as usize).min(Self::STEPS - 1);
+        // Linear in the number of keys, not in its square root.
         let at = |i: usize| (i * i) as f64 / (Self::STEPS * Self::STEPS) as f64;
-        let part = (share - at(place)) / (at(place + 1) - at(place));
-        self.table[place] + part * (self.table[place + 1] - self.table[place])
+        let part = (share - at(low)) / (at(low + 1) - at(low));
+        self.table[low] + part * (self.table[low + 1] - self.table[low])
     }
 }

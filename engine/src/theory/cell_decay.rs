@@ -1,36 +1,38 @@
-//! Cells that keys fill and insertions empty at random: BSBF, BSBFSD, RLBSBF and SQF.
+//! Cells that keys fill and that insertions empty at random: BSBF, BSBFSD, RLBSBF and SQF.
 //!
-//! Looking back from now, let A be the time since which a cell would have survived: at
-//! time t it is emptied at the rate η(t), so Pr(A > a) = e^−(H(t) − H(t − a)) with
-//! H = ∫η. It is empty if none of its keys came within A, as a key that finds it empty is
-//! New and fills it. A window of A places has d(A) distinct keys of which a share p are
-//! the cell's: Pr(empty) = E[e^(−p·d(A))]. A repeat at the gap g finds its cell empty if
-//! A < g and no other of its keys came within A: the same expectation, over A < g only.
+//! Let A be the time since the cell was last emptied, looking back from now. At time t it is
+//! emptied at the rate η(t), so Pr(A > a) = e^−(H(t) − H(t − a)) with H = ∫η. The cell is empty if
+//! none of its keys occurred within A, because a key that finds it empty is New and fills it. A
+//! window of A positions has d(A) distinct keys, of which a share p belongs to the cell: Pr(empty)
+//! = E[e^(−p·d(A))]. A repeat at gap g finds its cell empty if A < g and no other key of the cell
+//! occurred within A: the same expectation, restricted to A < g.
 //!
-//! η follows from how many keys are inserted, which follows from both rates: it is solved
-//! step by step along the stream.
+//! η follows from the number of insertions, which follows from both error rates. It is solved step
+//! by step along the stream.
 
 use super::prediction::{Formula, PredictedPoint, Prediction, positions};
 use super::workload::Workload;
 
 /// A filter of such cells.
-pub(super) trait Fading {
-    /// Kinds of cells: how likely one of a key's is of this kind, and the share of keys
-    /// that are such a cell's.
+pub(super) trait CellDecay {
+    /// Returns the kinds of cells: the probability that a cell of a key is of this kind, and the
+    /// share of keys that belong to such a cell.
     fn kinds(&self) -> Vec<(f64, f64)>;
 
-    /// How fast a cell is emptied, for each insertion, after `position` places.
+    /// Returns the probability that one insertion empties a given cell, after `position`
+    /// observations.
     fn emptied_by_insertion(&self, workload: &Workload, position: f64, load: f64) -> f64;
 
-    /// The chance that all of a key's cells are full, from that of one.
+    /// Returns the probability that all cells of a key are full, given that of one.
     fn all(&self, one: f64) -> f64;
 
-    /// The share of cells in use, given the chance that a key's is full for each kind.
+    /// Returns the share of cells in use, given for each kind the probability that a key's cell
+    /// is full.
     fn load(&self, full: &[f64]) -> f64;
 }
 
 /// Solves for both rates along the stream.
-pub(super) fn solve(workload: &Workload, formula: Formula, filter: &impl Fading) -> Prediction {
+pub(super) fn solve(workload: &Workload, formula: Formula, filter: &impl CellDecay) -> Prediction {
     let kinds = filter.kinds();
     let grid: Vec<f64> = positions(workload).collect();
     let mut hazard = vec![0.0];
@@ -40,7 +42,7 @@ pub(super) fn solve(workload: &Workload, formula: Formula, filter: &impl Fading)
         let (mut speed, mut load) = (speed_before, load_before);
         hazard.push(0.0);
         let mut point = PredictedPoint::default();
-        // Twice: with the state there was, then with the mean of it and the one there is.
+        // Twice: first with the state of the last step, then with the mean of it and the new one.
         for _ in 0..2 {
             let middle = (load_before + load) / 2.0;
             let emptied = filter.emptied_by_insertion(workload, position, middle);
@@ -57,10 +59,10 @@ pub(super) fn solve(workload: &Workload, formula: Formula, filter: &impl Fading)
     Prediction::averaged(workload, formula, points)
 }
 
-/// The state at the last position that the hazard is known for.
+/// Returns the state at the last position for which the hazard is known.
 fn state(
     workload: &Workload,
-    filter: &impl Fading,
+    filter: &impl CellDecay,
     kinds: &[(f64, f64)],
     grid: &[f64],
     hazard: &[f64],
@@ -74,7 +76,7 @@ fn state(
     let all_distinct = workload.distinct_within(now);
     let mut fpr = 0.0;
     let mut full = Vec::with_capacity(kinds.len());
-    // For each age, from now back: the chance that a repeat at that gap is missed.
+    // For each age, starting now: the probability that a repeat at that gap is missed.
     let mut misses = vec![0.0; last + 1];
     for &(share, p) in kinds {
         let mut empty = 0.0;
@@ -89,14 +91,14 @@ fn state(
     }
     let (mut missed, mut rate, mut at) = (0.0, 0.0, 0);
     let age = |back: usize| now - grid[last - back];
-    for atom in workload.repeats_at(now) {
-        while at + 2 <= last && age(at + 1) < atom.gap {
+    for repeats in workload.repeats_at(now) {
+        while at + 2 <= last && age(at + 1) < repeats.gap {
             at += 1;
         }
-        let part = (atom.gap - age(at)) / (age(at + 1) - age(at)).max(1e-9);
+        let part = (repeats.gap - age(at)) / (age(at + 1) - age(at)).max(1e-9);
         let (low, high) = (misses[at], misses[at + 1]);
-        missed += atom.rate * (low + part.clamp(0.0, 1.0) * (high - low));
-        rate += atom.rate;
+        missed += repeats.rate * (low + part.clamp(0.0, 1.0) * (high - low));
+        rate += repeats.rate;
     }
     PredictedPoint {
         position: now,

@@ -1,4 +1,4 @@
-//! What theory says of a filter of which only its own counts are known.
+//! The present error rates of a filter, inferred from its counts.
 
 use super::gaps::GapHistogram;
 use super::predict;
@@ -6,36 +6,37 @@ use super::prediction::{Prediction, Trust};
 use super::workload::Workload;
 use crate::filter::FilterSpec;
 
-/// Halvings of the range that the number of distinct keys may lie in.
+/// Steps of the bisection that finds the number of distinct keys.
 const HALVINGS: u32 = 24;
 
-/// Where a filter stands now.
+/// The present error rates of a filter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
-    /// The chance that the next new key is taken for Seen.
+pub struct CurrentRates {
+    /// The probability that the next new key is reported as Seen.
     pub fpr: f64,
-    /// The chance that the next repeat is taken for New.
+    /// The probability that the next repeat is reported as New.
     pub fnr: f64,
     /// The share of cells in use.
     pub load: f64,
-    /// The distinct keys that explain the verdicts.
+    /// The number of distinct keys that explains the verdicts.
     pub distinct: u64,
-    /// The formula.
+    /// The name of the formula.
     pub by: &'static str,
-    /// How it relates to the truth, if repeats lie as assumed.
+    /// How the formula relates to the truth, if the gaps are as assumed.
     pub trust: Trust,
 }
 
-/// What theory says of a filter that has reported `new` of `observations` as New, with
-/// repeats as far back as `gaps` tells, or uniform picks if nothing is known of that. The
-/// number of distinct keys is the one for which it would have reported so many.
-pub fn standing(
+/// Infers the present error rates of a filter that has reported `new` of `observations` as New.
+/// `gaps` are the distances of repeats; without them repeats are taken to be uniform. The number
+/// of distinct keys is the one for which the filter would have reported as many as New. Returns
+/// None if there is no formula for the filter.
+pub fn current_rates(
     spec: &FilterSpec,
     memory_bits: u64,
     observations: u64,
     new: u64,
     gaps: Option<&GapHistogram>,
-) -> Option<Standing> {
+) -> Option<CurrentRates> {
     let of = |distinct: u64| {
         let workload = match gaps {
             Some(gaps) => Workload::with_gaps(observations, distinct, gaps),
@@ -60,7 +61,7 @@ pub fn standing(
     }
     let prediction = of(high)?;
     let end = prediction.end();
-    Some(Standing {
+    Some(CurrentRates {
         fpr: end.fpr,
         fnr: end.fnr,
         load: end.load,
@@ -75,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bloom_filters_counts_tell_its_keys() {
+    fn the_counts_of_a_bloom_filter_give_its_distinct_keys() {
         let spec: FilterSpec = "bloom:k=4".parse().expect("a filter");
         let workload = Workload::uniform(1_000_000, 200_000);
         let truth = predict(&spec, 1 << 20, &workload).expect("a formula");
         let new = (200_000.0 * (1.0 - truth.fpr)) as u64;
-        let found = standing(&spec, 1 << 20, 1_000_000, new, None).expect("a formula");
+        let found = current_rates(&spec, 1 << 20, 1_000_000, new, None).expect("a formula");
         assert!(found.distinct.abs_diff(200_000) < 400, "{found:?}");
         assert!(
             (found.fpr / truth.end().fpr - 1.0).abs() < 0.01,
@@ -89,27 +90,30 @@ mod tests {
         assert_eq!(found.fnr, 0.0);
     }
 
-    /// Close repeats are missed less: taken for uniform picks, the same counts would tell
-    /// of other keys and other rates.
+    /// Repeats at short gaps are missed less often. If they were taken to be uniform, the same
+    /// counts would give other keys and other rates.
     #[test]
-    fn how_far_back_repeats_lie_tells_more() {
+    fn known_gaps_change_the_inferred_rates() {
         let spec: FilterSpec = "stable:k=2,p=4,max=1".parse().expect("a filter");
         let mut gaps = GapHistogram::default();
         (0..14).for_each(|octave| gaps.record(1 << octave, 100));
         let workload = Workload::with_gaps(1_000_000, 200_000, &gaps);
         let truth = predict(&spec, 1 << 18, &workload).expect("a formula");
         let new = (200_000.0 * (1.0 - truth.fpr) + 800_000.0 * truth.fnr) as u64;
-        let of = |gaps| standing(&spec, 1 << 18, 1_000_000, new, gaps).expect("a formula");
-        let (told, untold) = (of(Some(&gaps)), of(None));
-        assert!(told.distinct.abs_diff(200_000) < 400, "{told:?}");
-        assert!((told.fnr / truth.end().fnr - 1.0).abs() < 0.02, "{told:?}");
-        assert!(untold.fnr > 1.5 * told.fnr, "{untold:?}");
+        let of = |gaps| current_rates(&spec, 1 << 18, 1_000_000, new, gaps).expect("a formula");
+        let (known, assumed) = (of(Some(&gaps)), of(None));
+        assert!(known.distinct.abs_diff(200_000) < 400, "{known:?}");
+        assert!(
+            (known.fnr / truth.end().fnr - 1.0).abs() < 0.02,
+            "{known:?}"
+        );
+        assert!(assumed.fnr > 1.5 * known.fnr, "{assumed:?}");
     }
 
     #[test]
-    fn nothing_observed_is_nothing_wrong() {
+    fn a_filter_without_observations_has_no_errors() {
         let spec: FilterSpec = "stable".parse().expect("a filter");
-        let found = standing(&spec, 1 << 16, 0, 0, None).expect("a formula");
+        let found = current_rates(&spec, 1 << 16, 0, 0, None).expect("a formula");
         assert_eq!((found.fpr, found.fnr, found.distinct), (0.0, 0.0, 0));
     }
 }

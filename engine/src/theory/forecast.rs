@@ -1,22 +1,24 @@
-//! When a filter that only fills will be too full.
+//! When a filter that only fills will exceed its recommended load.
 
 use serde::Serialize;
 
-/// How long a filter stays in its comfortable range, if the stream goes on as before.
+/// How long a filter stays below its recommended load, if the stream continues as before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Forecast {
-    /// The load up to which it is comfortable.
+    /// The recommended load.
     pub comfortable_load: f64,
-    /// Observations until then; 0 if that is past.
+    /// The number of observations until then; 0 if the load is already exceeded.
     pub observations_left: u64,
-    /// Seconds until then, at the mean rate since the store was made; nothing if no time
-    /// has passed.
+    /// The number of seconds until then, at the mean rate since the store was created; None if no
+    /// time has passed.
     pub seconds_left: Option<u64>,
 }
 
-/// Bits are set at random, so a share of 1 − e^(−c·n) is set after n keys: the logarithm of
-/// what is clear grows with the keys, and with the observations if the share of new ones
-/// stays. Nothing to go by if none is set.
+/// Forecasts when the load reaches `comfortable_load`. Returns None if the load is 0 or 1.
+///
+/// Bits are set at random, so a share of 1 − e^(−c·n) is set after n keys: the logarithm of the
+/// share of clear bits is proportional to the number of keys, and to the number of observations if
+/// the share of new keys stays the same.
 pub fn forecast(
     load: f64,
     comfortable_load: f64,
@@ -38,32 +40,33 @@ pub fn forecast(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FilterSpec, SeenSet};
+    use crate::{FilterSpec, SeenSet, SeenSetBuilder};
 
     #[test]
-    fn a_filter_is_as_full_as_was_foretold() {
+    fn the_load_after_the_forecast_observations_is_as_forecast() {
         let spec: FilterSpec = "bloom:k=3".parse().expect("a filter");
-        let mut set = SeenSet::in_memory(&spec, 300_000, 1).expect("small");
+        let mut set = SeenSetBuilder::new(&spec)
+            .memory_bits(300_000)
+            .seed(1)
+            .build()
+            .expect("small");
         let mut number = 0u64;
         let mut feed = |set: &mut SeenSet, count: u64| {
             for _ in 0..count {
                 number += 1;
-                set.observe(&number.to_le_bytes());
+                set.observe(number.to_le_bytes());
             }
         };
         feed(&mut set, 10_000);
-        let foretold = forecast(set.load(), 0.5, 10_000, 100).expect("a forecast");
+        let ahead = forecast(set.load(), 0.5, 10_000, 100).expect("a forecast");
         // 300,000 · ln 2 / 3 keys fill half of the bits.
         let expected = 69_315 - 10_000;
         assert!(
-            foretold.observations_left.abs_diff(expected) < 1000,
-            "{foretold:?}"
+            ahead.observations_left.abs_diff(expected) < 1000,
+            "{ahead:?}"
         );
-        assert_eq!(
-            foretold.seconds_left,
-            Some(foretold.observations_left / 100)
-        );
-        feed(&mut set, foretold.observations_left);
+        assert_eq!(ahead.seconds_left, Some(ahead.observations_left / 100));
+        feed(&mut set, ahead.observations_left);
         assert!((set.load() - 0.5).abs() < 0.01, "{}", set.load());
         let past = forecast(0.6, 0.5, 10, 1).expect("a forecast");
         assert_eq!(past.observations_left, 0);

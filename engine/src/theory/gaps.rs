@@ -1,34 +1,34 @@
-//! How far back repeats lie.
+//! A histogram of gaps: the distances from a repeat back to the last occurrence of its key.
 //!
-//! The gap of a repeat is the number of places from the last occurrence of its key: 1 if
-//! that was right before. Gaps below 8 are counted one by one, longer ones in eight
-//! buckets of equal width an octave, so that no gap is known worse than to an eighth.
+//! The gap is 1 if the key occurred directly before. Each gap below 8 has a bucket of its own;
+//! longer gaps have eight buckets of equal width per octave, so that every gap is known to an
+//! eighth.
 
-/// Buckets an octave, as a power of two.
+/// The number of buckets per octave, as a power of two.
 const STEP_BITS: u32 = 3;
 const STEPS: u64 = 1 << STEP_BITS;
 
-/// Counts of gaps.
+/// A histogram of gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GapHistogram {
     counts: Vec<u64>,
     total: u64,
 }
 
-/// Gaps of about the same length.
+/// A bucket of the histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapBucket {
-    /// The shortest.
+    /// The shortest gap.
     pub from: u64,
-    /// The longest.
+    /// The longest gap.
     pub to: u64,
-    /// How many.
+    /// The number of gaps.
     pub count: u64,
 }
 
 impl GapHistogram {
-    /// Of repeats by octave: the n-th number is about gaps from 2^n to 2^(n+1). A gap is taken
-    /// to be anywhere in its octave. Nothing if there is no repeat.
+    /// Returns the histogram of repeats counted per octave: the n-th number counts gaps from 2^n to
+    /// 2^(n+1). Gaps are distributed evenly over their octave. Returns None if there is no repeat.
     pub fn of_octaves(repeats: &[u64]) -> Option<Self> {
         let mut histogram = GapHistogram::default();
         for (from, &repeats) in (0..63).map(|octave| 1u64 << octave).zip(repeats) {
@@ -41,36 +41,35 @@ impl GapHistogram {
         (histogram.total() > 0).then_some(histogram)
     }
 
-    /// Counts `weight` gaps of one length.
+    /// Adds `weight` gaps of one length.
     #[inline]
     pub fn record(&mut self, gap: u64, weight: u64) {
-        let place = place_of(gap);
-        if place >= self.counts.len() {
-            self.counts.resize(place + 1, 0);
+        let index = bucket_of(gap);
+        if index >= self.counts.len() {
+            self.counts.resize(index + 1, 0);
         }
-        self.counts[place] = self.counts[place].saturating_add(weight);
+        self.counts[index] = self.counts[index].saturating_add(weight);
         self.total = self.total.saturating_add(weight);
     }
 
-    /// How many gaps were counted.
+    /// Returns the number of gaps.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The buckets that hold any, from the shortest.
+    /// Returns the buckets that are not empty, the shortest gaps first.
     pub fn buckets(&self) -> impl Iterator<Item = GapBucket> + '_ {
         let counted = self.counts.iter().enumerate();
         counted
             .filter(|(_, count)| **count > 0)
-            .map(|(place, &count)| GapBucket {
-                from: start_of(place),
-                to: start_of(place + 1) - 1,
+            .map(|(index, &count)| GapBucket {
+                from: start_of(index),
+                to: start_of(index + 1) - 1,
                 count,
             })
     }
 
-    /// The same counts in buckets from a power of two to the next, none left out between
-    /// the first and the last.
+    /// Returns the counts per octave, including empty octaves before the last.
     pub fn octaves(&self) -> Vec<GapBucket> {
         let mut octaves: Vec<GapBucket> = Vec::new();
         for bucket in self.buckets() {
@@ -90,7 +89,8 @@ impl GapHistogram {
         octaves
     }
 
-    /// A gap that `share` of the repeats do not exceed, known to an eighth.
+    /// Returns a gap that `share` of the repeats do not exceed, rounded up to a bucket. Returns
+    /// None if the histogram is empty.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let mut below = 0;
         let wanted = share * self.total as f64;
@@ -103,7 +103,7 @@ impl GapHistogram {
     }
 }
 
-fn place_of(gap: u64) -> usize {
+fn bucket_of(gap: u64) -> usize {
     if gap < STEPS {
         return gap as usize;
     }
@@ -112,13 +112,13 @@ fn place_of(gap: u64) -> usize {
     (u64::from(octave - STEP_BITS + 1) * STEPS + step) as usize
 }
 
-fn start_of(place: usize) -> u64 {
-    let place = place as u64;
-    if place < STEPS {
-        return place;
+fn start_of(index: usize) -> u64 {
+    let index = index as u64;
+    if index < STEPS {
+        return index;
     }
-    let octave = place / STEPS - 1;
-    (STEPS + place % STEPS).saturating_mul(1u64.checked_shl(octave as u32).unwrap_or(u64::MAX))
+    let octave = index / STEPS - 1;
+    (STEPS + index % STEPS).saturating_mul(1u64.checked_shl(octave as u32).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gap_lies_in_its_bucket() {
+    fn every_gap_is_inside_its_bucket() {
         for gap in (1..5000).chain([1 << 40, (1 << 40) + 12_345, (1 << 62) + 1]) {
             let mut histogram = GapHistogram::default();
             histogram.record(gap, 3);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn octaves_hold_all_counts() {
+    fn octaves_contain_all_counts() {
         let mut histogram = GapHistogram::default();
         for gap in 1..=1000 {
             histogram.record(gap, 1);

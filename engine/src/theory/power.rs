@@ -1,7 +1,7 @@
-//! Powers whose exponent is nearly always a small whole number.
+//! Powers with an exponent that is usually a small whole number.
 
-/// `base` to the `exponent`: by multiplication where that is a small whole number, as a
-/// filter's k is, which takes a tenth of the time.
+/// Returns `base` to the power `exponent`. A small whole exponent, such as a filter's k, is
+/// computed by multiplication, which takes a tenth of the time.
 pub(super) fn power(base: f64, exponent: f64) -> f64 {
     if !(0.0..=64.0).contains(&exponent) || exponent != libm::trunc(exponent) {
         return libm::pow(base, exponent);
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_power() {
+    fn the_result_agrees_with_libm() {
         for base in [0.0, 1e-9, 0.3, 0.999_999, 1.0, 1.7] {
             for exponent in [0.0, 1.0, 2.0, 7.0, 33.0, 64.0, 65.0, 0.5, -2.0] {
                 let (found, expected) = (power(base, exponent), libm::pow(base, exponent));

@@ -1,29 +1,29 @@
-//! What a formula says, and how far it is to be trusted.
+//! The result of a formula, and how accurate it is.
 
 use serde::Serialize;
 
 use super::workload::Workload;
 
-/// How a number relates to the truth.
+/// How a prediction relates to the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// The expectation itself, for a stationary stream and many cells.
+    /// Equal to the expected value, for a stationary stream and many cells.
     Exact,
-    /// Near it; see where it is loose.
+    /// Close to it; [`Prediction::loose`] says where it is inaccurate.
     Approximation,
-    /// At least as much as the truth.
+    /// An upper bound.
     Bound,
 }
 
-/// A moment of the stream. Rates are those of the observation at this position.
+/// The predicted state at a position of the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PredictedPoint {
-    /// Observations before.
+    /// The number of observations before this position.
     pub position: f64,
-    /// The chance that a new key is taken for Seen.
+    /// The probability that a new key is reported as Seen.
     pub fpr: f64,
-    /// The chance that a repeat is taken for New.
+    /// The probability that a repeat is reported as New.
     pub fnr: f64,
     /// The share of cells in use.
     pub load: f64,
@@ -32,20 +32,20 @@ pub struct PredictedPoint {
 /// The predicted errors of a filter on a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// First occurrences taken for Seen, as a share of them, over the whole stream.
+    /// The share of first occurrences that are reported as Seen, over the whole stream.
     pub fpr: f64,
-    /// Repeats taken for New, as a share of them, over the whole stream.
+    /// The share of repeats that are reported as New, over the whole stream.
     pub fnr: f64,
-    /// The formula's name and source.
+    /// The name and source of the formula.
     pub by: &'static str,
     /// How it relates to the truth.
     pub trust: Trust,
-    /// Where it is loose.
+    /// Where it is inaccurate.
     pub loose: &'static str,
     points: Vec<PredictedPoint>,
 }
 
-/// A formula's name and standing.
+/// The name and accuracy of a formula.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Formula {
     pub by: &'static str,
@@ -54,8 +54,8 @@ pub(super) struct Formula {
 }
 
 impl Prediction {
-    /// Averages over the stream what a formula says at each position: FPR over the first
-    /// occurrences, FNR over the repeats.
+    /// Averages predicted points over the stream: the FPR over first occurrences, the FNR over
+    /// repeats.
     pub(super) fn averaged(
         workload: &Workload,
         formula: Formula,
@@ -84,9 +84,9 @@ impl Prediction {
         }
     }
 
-    /// A formula whose state at a position does not depend on what came of other keys:
-    /// given are the drop chance and load there, and the chance that a repeat at a gap is
-    /// missed.
+    /// Evaluates a formula whose state does not depend on the verdicts about other keys. `state`
+    /// returns the FPR and the load at a position; `miss` returns the probability that a repeat at
+    /// a gap is missed.
     pub(super) fn of_state(
         workload: &Workload,
         formula: Formula,
@@ -96,9 +96,9 @@ impl Prediction {
         let misses: Vec<(f64, f64)> = workload
             .repeats_at(workload.count())
             .iter()
-            .scan(0.0, |sum, atom| {
-                *sum += atom.rate * miss(atom.gap);
-                Some((atom.gap, *sum))
+            .scan(0.0, |sum, repeats| {
+                *sum += repeats.rate * miss(repeats.gap);
+                Some((repeats.gap, *sum))
             })
             .collect();
         let points = positions(workload).map(|position| {
@@ -117,27 +117,27 @@ impl Prediction {
         Self::averaged(workload, formula, points)
     }
 
-    /// The curve, from the start of the stream to its end.
+    /// Returns the predicted states from the start of the stream to its end.
     pub fn points(&self) -> &[PredictedPoint] {
         &self.points
     }
 
-    /// The state at the end of the stream.
+    /// Returns the predicted state at the end of the stream.
     pub fn end(&self) -> PredictedPoint {
         self.points.last().copied().unwrap_or_default()
     }
 
-    /// The drop chance of a new key at a position.
+    /// Returns the probability that a new key at this position is reported as Seen.
     pub fn fpr_at(&self, position: f64) -> f64 {
         self.at(position, |point| point.fpr)
     }
 
-    /// The chance that a repeat at a position is missed.
+    /// Returns the probability that a repeat at this position is reported as New.
     pub fn fnr_at(&self, position: f64) -> f64 {
         self.at(position, |point| point.fnr)
     }
 
-    /// The share of cells in use at a position.
+    /// Returns the share of cells in use at this position.
     pub fn load_at(&self, position: f64) -> f64 {
         self.at(position, |point| point.load)
     }
@@ -158,8 +158,8 @@ impl Prediction {
     }
 }
 
-/// The positions of a curve: N·(i/steps)³, dense at its start, where empty filters change
-/// fast.
+/// Returns the positions at which formulas are evaluated: N·(i/steps)³, denser at the start, where
+/// an empty filter changes fast.
 pub(super) fn positions(workload: &Workload) -> impl Iterator<Item = f64> + use<> {
     let (count, steps) = (workload.count(), workload.steps());
     (0..=steps).map(move |i| {
@@ -168,11 +168,12 @@ pub(super) fn positions(workload: &Workload) -> impl Iterator<Item = f64> + use<
     })
 }
 
-/// Where a position lies among [`positions`], as a whole place and a part of a step.
+/// Returns the index among [`positions`] of the last one before a position, and the fraction of the
+/// step to the next.
 pub(super) fn step_of(workload: &Workload, position: f64) -> (usize, f64) {
     let steps = workload.steps();
     let share = (position / workload.count()).clamp(0.0, 1.0);
     let step = libm::cbrt(share) * steps as f64;
-    let place = (step as usize).min(steps - 1);
-    (place, step - place as f64)
+    let index = (step as usize).min(steps - 1);
+    (index, step - index as f64)
 }

@@ -1,19 +1,19 @@
 //! The stable Bloom filter, and the choice of its parameters.
 //!
-//! A cell is 0 if it was lowered Max times since it was last set. Looking back from now,
-//! let A be the time to the Max-th latest lowering: gamma-distributed, with Max stages of
-//! m/P places each. The cell is 0 if none of its keys came within A. A window of A places
-//! has d(A) distinct keys and K/m of them, about, are the cell's; so
-//! Pr(0) = E[e^(−K·d(A)/m)], and before place t, where A is cut at t, the same.
+//! A cell is 0 if it was lowered Max times since it was last set. Let A be the time since the
+//! Max-th latest lowering, looking back from now: it is gamma distributed, with Max stages of m/P
+//! positions each. The cell is 0 if none of its keys occurred within A. A window of A positions
+//! has d(A) distinct keys, of which about K/m belong to the cell. So Pr(0) = E[e^(−K·d(A)/m)]; at
+//! position t the same holds with A truncated at t.
 //!
-//! If all keys are new, d(A) = A and this is Deng and Rafiei's stable point, their Theorem
-//! 3: (1 + 1/(P(1/K − 1/m)))^−Max, but for the 1/m. With repeats d(A) is smaller and the
-//! load lower: the theorem and the FP rate of Eq. 8 are bounds, and this says by how much.
+//! If all keys are new, d(A) = A, and this is the stable point of Deng and Rafiei, their Theorem 3:
+//! (1 + 1/(P(1/K − 1/m)))^−Max, except for the 1/m. With repeats d(A) is smaller and the load is
+//! lower: the theorem and the false positive rate of Eq. 8 are upper bounds.
 //!
-//! A repeat at the gap g finds a cell empty if A < g and no other of its keys came within
-//! A: the same expectation, over A < g only. This is their PR0 of Eq. 9–13, with windows
-//! of distinct keys for independent settings. All K cells must hold (Eq. 14), and averaging
-//! over gaps is Eq. 15.
+//! A repeat at gap g finds a cell empty if A < g and no other key of the cell occurred within A:
+//! the same expectation, restricted to A < g. This is PR0 of their Eq. 9–13, with windows of
+//! distinct keys instead of independent settings. All K cells must be above 0 (Eq. 14), and the
+//! average over gaps is Eq. 15.
 
 use super::gaps::GapHistogram;
 use super::power::power;
@@ -21,13 +21,13 @@ use super::prediction::{Formula, Prediction, Trust};
 use super::workload::Workload;
 use crate::filter::FilterSpec;
 
-/// Steps of the integral over A.
+/// The number of steps of the integral over A.
 const STEPS: usize = 2048;
-/// What the paper tries, "if higher time cost" is not tolerated.
+/// The values of Max that the paper tries if a "higher time cost" is not acceptable.
 const MAXES: [u32; 3] = [1, 3, 7];
 const LARGEST_K: u32 = 10;
 
-/// Parameters, as numbers.
+/// The parameters of a stable Bloom filter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stable {
     pub k: f64,
@@ -36,32 +36,32 @@ pub(super) struct Stable {
     pub cells: f64,
 }
 
-/// Theorem 3: the least share of cells that are 0 when the filter is stable.
+/// Returns the smallest share of cells that are 0 when the filter is stable (Theorem 3).
 pub fn stable_point(k: u32, p: u64, max: u32, cells: u64) -> f64 {
     let room = 1.0 / f64::from(k) - 1.0 / cells as f64;
     let one = 1.0 / (1.0 + 1.0 / (p as f64 * room));
     power(one, f64::from(max))
 }
 
-/// Eq. 8: the most that the FPR can be, at any time and on any stream.
+/// Returns the upper bound on the false positive rate, at any time and on any stream (Eq. 8).
 pub fn fpr_bound(k: u32, p: u64, max: u32, cells: u64) -> f64 {
     power(1.0 - stable_point(k, p, max, cells), f64::from(k))
 }
 
-/// Eq. 17: the least P whose bound is no greater than a wanted one.
+/// Returns the smallest P for which the bound is at most `max_fpr` (Eq. 17).
 pub fn lowered_for(max_fpr: f64, k: u32, max: u32, cells: u64) -> f64 {
     let zeros = 1.0 - power(max_fpr, 1.0 / f64::from(k));
     let one = power(zeros, 1.0 / f64::from(max));
     1.0 / ((1.0 / one - 1.0) * (1.0 / f64::from(k) - 1.0 / cells as f64))
 }
 
-/// Parameters whose FPR stays below a bound on any stream, and whose FNR is the least at
-/// the gaps given: for each of the paper's values of Max, P by Eq. 17 and the K that is
-/// best by Eq. 16. Nothing if no P that the filter takes is enough.
+/// Returns the parameters whose false positive rate stays below `max_fpr` on any stream and whose
+/// false negative rate is the lowest at the given gaps: for each of the paper's values of Max, P by
+/// Eq. 17 and the best K by Eq. 16. Returns None if every P that the filter allows is too small.
 pub fn choose(max_fpr: f64, memory_bits: u64, gaps: &GapHistogram) -> Option<FilterSpec> {
     let repeats = gaps.total().max(1);
     let longest = gaps.buckets().last().map_or(1, |bucket| bucket.to);
-    // A stream long enough for its longest gap, and twice as many keys as repeats.
+    // A stream that is long enough for its longest gap and has twice as many keys as repeats.
     let count = repeats.saturating_mul(3).max(longest.saturating_mul(2));
     let workload = Workload::with_gaps(count, count - repeats, gaps);
     let mut best: Option<(f64, FilterSpec)> = None;
@@ -93,7 +93,7 @@ impl Stable {
         let formula = Formula {
             by: "Deng & Rafiei 2006, Th. 2 and Eq. 9–15, over windows of distinct keys",
             trust: Trust::Exact,
-            loose: "few cells, or habits that change along the stream",
+            loose: "few cells, or a stream that changes",
         };
         let ages = Ages::new(self, workload);
         let load = |t: f64| {
@@ -141,19 +141,19 @@ impl Ages {
             empty += part * libm::exp(-stable.k * workload.distinct_within(age) / stable.cells);
             sums.push((mass, empty));
         }
-        // What the sum of steps is off by; the tail beyond is below e^−30.
+        // Corrects the error of the sum; the tail beyond it is below e^−30.
         for sum in &mut sums {
             *sum = (sum.0 / mass, sum.1 / mass);
         }
         Ages { step, sums }
     }
 
-    /// Pr(A < age), and the integral over it.
+    /// Returns Pr(A < age), and the integral up to that age.
     fn until(&self, age: f64) -> (f64, f64) {
-        let place = age / self.step;
-        let low = (place as usize).min(self.sums.len() - 1);
+        let steps = age / self.step;
+        let low = (steps as usize).min(self.sums.len() - 1);
         let high = (low + 1).min(self.sums.len() - 1);
-        let part = (place - low as f64).min(1.0);
+        let part = (steps - low as f64).min(1.0);
         let (a, b) = (self.sums[low], self.sums[high]);
         (a.0 + part * (b.0 - a.0), a.1 + part * (b.1 - a.1))
     }
@@ -163,9 +163,9 @@ impl Ages {
 mod tests {
     use super::*;
 
-    /// The paper's own figures: for FPS = 10 %, Max = 1 and K = 2 it sets P = 4; for 1 %,
-    /// Max = 1, K = 3, "the computed value of P is 10"; for Max = 15, K = 6 it is 141. All
-    /// are rounded down there, which leaves the FPR a little above what was asked for.
+    /// The paper's own figures: for FPS = 10 %, Max = 1 and K = 2 it sets P = 4; for 1 %, Max = 1,
+    /// K = 3, "the computed value of P is 10"; for Max = 15, K = 6 it is 141. The paper rounds all
+    /// of them down, which leaves the FPR slightly above the target.
     #[test]
     fn eq_17_gives_the_papers_values() {
         let m = 10_000_000;
@@ -183,9 +183,9 @@ mod tests {
         }
     }
 
-    /// On a stream without repeats the bound is reached.
+    /// The bound is reached on a stream without repeats.
     #[test]
-    fn without_repeats_it_is_the_stable_point() {
+    fn without_repeats_the_prediction_is_the_stable_point() {
         let workload = Workload::uniform(10_000_000, 10_000_000);
         for (k, p, max) in [(2, 4, 1), (3, 20, 3), (4, 60, 7)] {
             let cells = 100_000;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn close_gaps_want_a_larger_max() {
+    fn short_gaps_lead_to_a_larger_max() {
         let of = |gap: u64| {
             let mut gaps = GapHistogram::default();
             gaps.record(gap, 1000);

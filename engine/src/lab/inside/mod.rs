@@ -1,9 +1,8 @@
-//! A small filter behind glass: what each key does to its cells, and why it errs.
+//! Watches a small filter: how each key changes its cells, and why verdicts are wrong.
 //!
-//! Every cell is compared before and after a key comes, so any filter can be watched
-//! without telling anything of itself but its [anatomy](crate::filter::Anatomy) and its
-//! [evidence](crate::filter::Evidence). That takes time for every cell there is; the
-//! filter is meant to be of a size that can be looked at.
+//! Every cell is compared before and after each key, so a filter need only describe its
+//! [layout](crate::filter::CellLayout) and its [evidence](crate::filter::Evidence). The time per
+//! key is proportional to the number of cells, so the filter must be small.
 
 mod reason;
 
@@ -13,45 +12,45 @@ use std::sync::Arc;
 
 pub use reason::Reason;
 
-use super::truth::AlreadyHashed;
-use crate::filter::{Anatomy, Evidence, FilterSpec, Verdict, Wanted};
+use super::truth::IdentityHasher;
+use crate::filter::{CellLayout, Evidence, FilterSpec, Requirement, Verdict};
 use crate::fingerprint::Fingerprint;
-use crate::seen_set::{CreateError, SeenSet};
+use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
 
-/// How many of the latest keys are kept for looking at.
+/// The number of latest keys that are kept.
 const RECENT_KEYS: usize = 40;
-/// How many of the latest mistakes of each kind are kept.
+/// The number of latest mistakes of each kind that are kept.
 const KEPT_MISTAKES: usize = 100;
-/// As much of a key as is kept for people.
+/// The number of bytes of a key that are kept for display.
 const KEPT_KEY_BYTES: usize = 240;
-/// More cells than this are not looked at one by one.
-pub const MOST_CELLS: u64 = 1 << 16;
+/// The greatest number of cells that can be watched.
+pub const MAX_CELLS: u64 = 1 << 16;
 
-/// A key that came.
+/// A key and the verdict about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrived {
-    /// Which in the stream, from 1.
+pub struct ObservedKey {
+    /// Its position in the stream, from 1.
     pub position: u64,
     /// Its first bytes.
     pub key: Vec<u8>,
-    /// All of it, to the filter.
+    /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// What the filter said.
+    /// The verdict of the filter.
     pub verdict: Verdict,
-    /// Whether it really came for the first time.
+    /// Whether it is the first occurrence of the key.
     pub is_first: bool,
 }
 
 /// A wrong verdict.
 #[derive(Clone, Debug)]
 pub struct Mistake {
-    /// On which key.
-    pub arrived: Arc<Arrived>,
-    /// How it came about.
+    /// The key.
+    pub observed: Arc<ObservedKey>,
+    /// Why the verdict was wrong.
     pub reason: Reason,
 }
 
-/// The wrong verdicts of a kind: how many, and the latest.
+/// The wrong verdicts of one kind: their number, and the latest.
 #[derive(Clone, Debug, Default)]
 pub struct Mistakes {
     count: u64,
@@ -59,12 +58,12 @@ pub struct Mistakes {
 }
 
 impl Mistakes {
-    /// All there were.
+    /// The number of all wrong verdicts.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Those that are kept, the latest first.
+    /// The kept mistakes, latest first.
     pub fn latest(&self) -> impl Iterator<Item = &Mistake> {
         self.latest.iter().rev()
     }
@@ -75,144 +74,148 @@ impl Mistakes {
     }
 }
 
-/// A cell and its last change.
+/// A cell and its latest changes.
 #[derive(Clone, Debug, Default)]
 pub struct WatchedCell {
-    /// What it holds.
+    /// Its value.
     pub value: u64,
-    /// Where in the stream it changed last, counted from 1; 0 if it never did.
+    /// The position in the stream of its last change, from 1; 0 if it never changed.
     pub changed_at: u64,
-    /// Where something that it held was last lost: lowered, cleared or overwritten, not
-    /// moved elsewhere; 0 if nothing was.
+    /// The position at which its value was last lost: lowered, cleared or overwritten, not moved
+    /// to another cell; 0 if none was.
     pub lost_at: u64,
-    /// The key that left there what it holds, as it came last. A value that moves takes it
-    /// along.
-    pub left_by: Option<Arc<Arrived>>,
+    /// The latest occurrence of the key that wrote its value. It moves with the value.
+    pub written_by: Option<Arc<ObservedKey>>,
 }
 
-/// What is known of a key that came before.
+/// What is known about an earlier occurrence of a key.
 #[derive(Clone, Copy, Debug)]
-struct Met {
-    last: u64,
-    /// The filter held it after it came last.
+struct Earlier {
+    position: u64,
+    /// The filter reported the key as Seen right after this occurrence.
     was_held: bool,
-    /// It has left something of its own, not only gone by cells of others.
-    left_something: bool,
+    /// The key has changed the state; its verdict did not rest on cells of other keys alone.
+    was_stored: bool,
 }
 
-/// Why a small filter is not to be watched.
+/// Why a filter cannot be watched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InsideError {
-    /// There is no such filter.
+    /// The filter cannot be created.
     #[error(transparent)]
     Create(#[from] CreateError),
-    /// It has too many cells to look at.
-    #[error("{cells} cells are too many to look at; {MOST_CELLS} are the most")]
+    /// The filter has too many cells.
+    #[error(
+        "a filter of {cells} cells is too large to watch; choose a memory with at most {MAX_CELLS} cells"
+    )]
     TooManyCells {
-        /// How many it has.
+        /// The number of its cells.
         cells: u64,
     },
 }
 
-/// A filter, its cells' history and its mistakes.
+/// A filter that is watched: its cells and its mistakes.
 #[derive(Debug)]
 pub struct Inside {
     set: SeenSet,
-    anatomy: Anatomy,
+    layout: CellLayout,
     position: u64,
     cells: Vec<WatchedCell>,
-    /// The region as it was when the cells were last compared.
+    /// The region when the cells were last compared.
     region: Vec<u8>,
-    met: HashMap<u64, Met, BuildHasherDefault<AlreadyHashed>>,
-    recent: VecDeque<Arc<Arrived>>,
+    earlier: HashMap<u64, Earlier, BuildHasherDefault<IdentityHasher>>,
+    recent: VecDeque<Arc<ObservedKey>>,
     dropped: Mistakes,
     missed: Mistakes,
 }
 
 impl Inside {
-    /// An empty filter to be watched.
+    /// Creates an empty filter to watch.
     pub fn new(spec: &FilterSpec, memory_bits: u64, seed: u64) -> Result<Self, InsideError> {
-        let set = SeenSet::in_memory(spec, memory_bits, seed)?;
+        let set = SeenSetBuilder::new(spec)
+            .memory_bits(memory_bits)
+            .seed(seed)
+            .build()?;
         let count = set.filter().cells();
-        if count > MOST_CELLS {
+        if count > MAX_CELLS {
             return Err(InsideError::TooManyCells { cells: count });
         }
         Ok(Inside {
-            anatomy: set.filter().anatomy(),
+            layout: set.filter().cell_layout(),
             position: 0,
             cells: vec![WatchedCell::default(); count as usize],
             region: set.region().to_vec(),
             set,
-            met: HashMap::default(),
+            earlier: HashMap::default(),
             recent: VecDeque::new(),
             dropped: Mistakes::default(),
             missed: Mistakes::default(),
         })
     }
 
-    /// A key comes.
+    /// Observes a key.
     pub fn push_key(&mut self, key: &[u8]) {
         let fingerprint = self.set.hasher().fingerprint(key);
         let before = self.evidence(fingerprint);
         let verdict = self.set.observe_one(fingerprint.into());
         self.position += 1;
-        let met = self.met.get(&fingerprint.0).copied();
-        let arrived = Arc::new(Arrived {
+        let earlier = self.earlier.get(&fingerprint.0).copied();
+        let observed = Arc::new(ObservedKey {
             position: self.position,
             key: key[..key.len().min(KEPT_KEY_BYTES)].to_vec(),
             fingerprint,
             verdict,
-            is_first: met.is_none(),
+            is_first: earlier.is_none(),
         });
-        match (met, verdict) {
+        match (earlier, verdict) {
             (None, Verdict::Seen) => self.dropped.push(Mistake {
                 reason: self.why_dropped(&before),
-                arrived: arrived.clone(),
+                observed: observed.clone(),
             }),
-            (Some(met), Verdict::New) => self.missed.push(Mistake {
-                reason: self.why_missed(&before, met),
-                arrived: arrived.clone(),
+            (Some(earlier), Verdict::New) => self.missed.push(Mistake {
+                reason: self.why_missed(&before, earlier),
+                observed: observed.clone(),
             }),
             _ => {}
         }
-        self.compare_cells(&arrived, before.wanted);
-        self.remember(&arrived, met);
-        push_bounded(&mut self.recent, arrived, RECENT_KEYS);
+        self.compare_cells(&observed, before.required);
+        self.remember(&observed, earlier);
+        push_bounded(&mut self.recent, observed, RECENT_KEYS);
     }
 
     fn why_dropped(&self, before: &Evidence) -> Reason {
-        match before.wanted {
-            _ if before.verdict() == Verdict::New => Reason::ByLot,
-            Wanted::Exactly(value) => Reason::SameValue {
+        match before.required {
+            _ if before.verdict() == Verdict::New => Reason::Random,
+            Requirement::Equals(value) => Reason::SameValue {
                 value,
-                other: self.left_by(before),
+                other: self.written_by(before),
                 position: self.position,
             },
-            Wanted::InUse => Reason::SetByOthers {
-                cells: before.nearest().map_or(0, |(_, of)| of),
+            Requirement::NonZero => Reason::SetByOthers {
+                cells: before.closest().map_or(0, |(_, of)| of),
             },
         }
     }
 
-    /// The key that left the value that speaks for another.
-    fn left_by(&self, evidence: &Evidence) -> Option<Arc<Arrived>> {
+    /// Returns the key that wrote the matching value.
+    fn written_by(&self, evidence: &Evidence) -> Option<Arc<ObservedKey>> {
         let cell = evidence.proof()?.first()?;
-        self.cells[cell.index as usize].left_by.clone()
+        self.cells[cell.index as usize].written_by.clone()
     }
 
-    fn why_missed(&self, before: &Evidence, met: Met) -> Reason {
-        let lines = self.position - met.last;
-        let (lacking, of) = before.nearest().unwrap_or((0, 0));
-        match before.wanted {
-            _ if !met.was_held => Reason::NotKept { lines },
-            _ if !met.left_something => Reason::WentByOthers { lines },
-            Wanted::InUse => Reason::CellsLost { lacking, of, lines },
-            Wanted::Exactly(_) => Reason::ValueLost { lines },
+    fn why_missed(&self, before: &Evidence, earlier: Earlier) -> Reason {
+        let lines = self.position - earlier.position;
+        let (lacking, of) = before.closest().unwrap_or((0, 0));
+        match before.required {
+            _ if !earlier.was_held => Reason::NotKept { lines },
+            _ if !earlier.was_stored => Reason::NeverStored { lines },
+            Requirement::NonZero => Reason::CellsLost { lacking, of, lines },
+            Requirement::Equals(_) => Reason::ValueLost { lines },
         }
     }
 
-    fn compare_cells(&mut self, arrived: &Arc<Arrived>, wanted: Wanted) {
+    fn compare_cells(&mut self, observed: &Arc<ObservedKey>, required: Requirement) {
         if self.region == self.set.region() {
             return;
         }
@@ -224,46 +227,46 @@ impl Inside {
             changed.map(|(i, (cell, _))| (i, cell.clone())).collect();
         for (i, old) in &changed {
             let value = values[*i];
-            // Where the value was, if it only moved; and whether what was here moved away.
+            // The cell that the value moved from, if any; and whether the old value moved away.
             let source = changed.iter().find(|(_, other)| other.value == value);
             let moved_away = changed.iter().any(|(other, _)| values[*other] == old.value);
-            let (left_by, is_loss) = match (wanted, source) {
-                (Wanted::InUse, _) if value < old.value => (old.left_by.clone(), true),
-                (Wanted::InUse, _) => (Some(arrived.clone()), false),
-                (_, Some((_, source))) => (source.left_by.clone(), !moved_away),
-                (_, None) => (Some(arrived.clone()), !moved_away),
+            let (written_by, is_loss) = match (required, source) {
+                (Requirement::NonZero, _) if value < old.value => (old.written_by.clone(), true),
+                (Requirement::NonZero, _) => (Some(observed.clone()), false),
+                (_, Some((_, source))) => (source.written_by.clone(), !moved_away),
+                (_, None) => (Some(observed.clone()), !moved_away),
             };
             let is_loss = is_loss && old.value > 0;
             self.cells[*i] = WatchedCell {
                 value,
-                changed_at: arrived.position,
+                changed_at: observed.position,
                 lost_at: if is_loss {
-                    arrived.position
+                    observed.position
                 } else {
                     old.lost_at
                 },
-                left_by: left_by.filter(|_| value > 0),
+                written_by: written_by.filter(|_| value > 0),
             };
         }
     }
 
-    fn remember(&mut self, arrived: &Arc<Arrived>, met: Option<Met>) {
-        let after = self.evidence(arrived.fingerprint);
-        let is_new = arrived.verdict == Verdict::New;
-        let leaves_something = is_new || !self.set.filter().seen_leaves_no_trace();
-        let met = Met {
-            last: self.position,
+    fn remember(&mut self, observed: &Arc<ObservedKey>, earlier: Option<Earlier>) {
+        let after = self.evidence(observed.fingerprint);
+        let is_new = observed.verdict == Verdict::New;
+        let is_stored = is_new || !self.set.filter().seen_leaves_state_unchanged();
+        let now = Earlier {
+            position: self.position,
             was_held: after.verdict() == Verdict::Seen,
-            left_something: leaves_something || met.is_some_and(|met| met.left_something),
+            was_stored: is_stored || earlier.is_some_and(|earlier| earlier.was_stored),
         };
-        self.met.insert(arrived.fingerprint.0, met);
-        // A value may be written over one that is the same and belonged to another row; and
-        // where a repeat is renewed, it is the latest that counts.
-        if let (Wanted::Exactly(_), Some([cell])) = (after.wanted, after.proof()) {
-            let left_by = &mut self.cells[cell.index as usize].left_by;
-            let is_own = |key: &Arc<Arrived>| key.fingerprint == arrived.fingerprint;
-            if is_new || (leaves_something && left_by.as_ref().is_some_and(is_own)) {
-                *left_by = Some(arrived.clone());
+        self.earlier.insert(observed.fingerprint.0, now);
+        // A value may overwrite an equal value of another row, which is no change of the cell. If
+        // a repeat renews its value, the latest occurrence counts.
+        if let (Requirement::Equals(_), Some([cell])) = (after.required, after.proof()) {
+            let written_by = &mut self.cells[cell.index as usize].written_by;
+            let is_own = |key: &Arc<ObservedKey>| key.fingerprint == observed.fingerprint;
+            if is_new || (is_stored && written_by.as_ref().is_some_and(is_own)) {
+                *written_by = Some(observed.clone());
             }
         }
     }
@@ -273,49 +276,49 @@ impl Inside {
         &self.set
     }
 
-    /// What its cells are.
-    pub fn anatomy(&self) -> &Anatomy {
-        &self.anatomy
+    /// The layout of its cells.
+    pub fn cell_layout(&self) -> &CellLayout {
+        &self.layout
     }
 
-    /// How many keys have come.
+    /// The number of observed keys.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// How many different ones.
+    /// The number of distinct keys.
     pub fn distinct(&self) -> u64 {
-        self.met.len() as u64
+        self.earlier.len() as u64
     }
 
-    /// The cells as they are now.
+    /// The cells in their present state.
     pub fn cells(&self) -> &[WatchedCell] {
         &self.cells
     }
 
-    /// The latest keys, the last first.
-    pub fn recent(&self) -> impl Iterator<Item = &Arc<Arrived>> {
+    /// The latest keys, latest first.
+    pub fn recent(&self) -> impl Iterator<Item = &Arc<ObservedKey>> {
         self.recent.iter().rev()
     }
 
-    /// New keys taken for repeats.
+    /// False positives: new keys reported Seen.
     pub fn dropped(&self) -> &Mistakes {
         &self.dropped
     }
 
-    /// Repeats taken for new.
+    /// False negatives: repeats reported New.
     pub fn missed(&self) -> &Mistakes {
         &self.missed
     }
 
-    /// What decides about a key now.
+    /// Returns the cells that decide about a key now.
     pub fn evidence(&self, fingerprint: Fingerprint) -> Evidence {
         self.set.filter().evidence(self.set.region(), fingerprint)
     }
 }
 
-fn push_bounded<T>(queue: &mut VecDeque<T>, item: T, most: usize) {
-    if queue.len() == most {
+fn push_bounded<T>(queue: &mut VecDeque<T>, item: T, max: usize) {
+    if queue.len() == max {
         queue.pop_front();
     }
     queue.push_back(item);

@@ -1,66 +1,66 @@
-//! Why a verdict was wrong, in a sentence a person would say.
+//! Explains why a verdict was wrong.
 
 use std::sync::Arc;
 
-use super::Arrived;
-use crate::filter::Anatomy;
+use super::ObservedKey;
+use crate::filter::CellLayout;
 
-/// How a mistake came about. Lines are counted back from the mistake to when the key had
-/// come last.
+/// The cause of a mistake. `lines` is the distance from the previous occurrence of the key.
 #[derive(Clone, Debug)]
 pub enum Reason {
-    /// A new key whose cells were all in use already.
+    /// A new key whose cells were all set by other keys.
     SetByOthers {
-        /// How many they are.
+        /// The number of its cells.
         cells: usize,
     },
-    /// A new key that is the same as another one to the filter.
+    /// A new key with the same stored value as another key.
     SameValue {
-        /// What both leave.
+        /// The value.
         value: u64,
-        /// The other one.
-        other: Option<Arc<Arrived>>,
-        /// Where the new key came.
+        /// The other key, if known.
+        other: Option<Arc<ObservedKey>>,
+        /// The position of the new key.
         position: u64,
     },
-    /// A new key that was not held and is called Seen all the same.
-    ByLot,
-    /// A repeat some of whose cells are empty again.
+    /// A new key that is not stored, and that the filter reports as Seen at random.
+    Random,
+    /// A repeat with cells that were cleared.
     CellsLost {
-        /// How many are.
+        /// The number of cleared cells.
         lacking: usize,
-        /// Of how many.
+        /// The number of its cells.
         of: usize,
-        /// How long since it came.
+        /// Lines since its previous occurrence.
         lines: u64,
     },
-    /// A repeat whose value is not there any more.
+    /// A repeat whose value was overwritten or evicted.
     ValueLost {
-        /// How long since it came.
+        /// Lines since its previous occurrence.
         lines: u64,
     },
-    /// A repeat that the filter did not hold even right after it came.
+    /// A repeat that the filter did not store at its previous occurrence.
     NotKept {
-        /// How long since it came.
+        /// Lines since its previous occurrence.
         lines: u64,
     },
-    /// A repeat that was taken for seen from the first, by cells of others that changed.
-    WentByOthers {
-        /// How long since it came.
+    /// A repeat that was reported Seen from the start because of cells of other keys, which have
+    /// changed since.
+    NeverStored {
+        /// Lines since its previous occurrence.
         lines: u64,
     },
 }
 
 impl Reason {
-    /// The sentence, without a capital or a stop.
-    pub fn in_words(&self, anatomy: &Anatomy) -> String {
-        let Anatomy {
+    /// Returns a sentence without capital letter and full stop.
+    pub fn in_words(&self, layout: &CellLayout) -> String {
+        let CellLayout {
             cell,
             content,
             row,
             loss,
             ..
-        } = anatomy;
+        } = layout;
         match self {
             Reason::SetByOthers { cells: 1 } => {
                 format!("its {cell} had been set by another key")
@@ -76,20 +76,19 @@ impl Reason {
                 other,
                 position,
             } => {
-                let value = anatomy.value_in_words(*value);
+                let value = layout.value_in_words(*value);
                 let other = match other {
                     Some(other) => format!(
-                        "{}, which came {}",
+                        "{}, which occurred {}",
                         String::from_utf8_lossy(&other.key),
-                        before(position - other.position)
+                        earlier(position - other.position)
                     ),
-                    None => "a key before it".to_owned(),
+                    None => "an earlier key".to_owned(),
                 };
                 format!("its {content} {value} equals that of a key in the same {row}: {other}")
             }
-            Reason::ByLot => {
-                "it was not held; this filter calls some keys that it does not hold seen, by lot"
-                    .to_owned()
+            Reason::Random => {
+                "it was not stored; this filter reports some keys as seen at random".to_owned()
             }
             Reason::CellsLost { lacking, of, lines } => {
                 let which = match (lacking, of) {
@@ -99,31 +98,31 @@ impl Reason {
                     _ if lacking == of => format!("all of its {of} {cell}s were"),
                     _ => format!("{lacking} of its {of} {cell}s were"),
                 };
-                format!("{which} {loss} since it came, {}", before(*lines))
+                format!("{which} {loss} since it occurred {}", earlier(*lines))
             }
             Reason::ValueLost { lines } => {
-                format!("it was {loss} since it came, {}", before(*lines))
+                format!("it was {loss} since it occurred {}", earlier(*lines))
             }
             Reason::NotKept { lines } => {
-                format!("nothing of it was kept when it came, {}", before(*lines))
+                format!("it was not stored when it occurred {}", earlier(*lines))
             }
-            Reason::WentByOthers { lines } => format!(
-                "it was taken for seen when it came, {}, and left nothing of its own; what others \
-                 had left in its place is gone",
-                before(*lines)
+            Reason::NeverStored { lines } => format!(
+                "when it occurred {}, cells of other keys made it look seen, so it was not stored; \
+                 those cells have changed since",
+                earlier(*lines)
             ),
         }
     }
 }
 
-fn before(lines: u64) -> String {
+fn earlier(lines: u64) -> String {
     match lines {
-        1 => "1 line before".to_owned(),
-        _ => format!("{} lines before", grouped(lines)),
+        1 => "1 line earlier".to_owned(),
+        _ => format!("{} lines earlier", grouped(lines)),
     }
 }
 
-/// A number with its thousands apart.
+/// Formats a number with commas between thousands.
 fn grouped(number: u64) -> String {
     match number / 1000 {
         0 => number.to_string(),

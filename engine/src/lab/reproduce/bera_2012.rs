@@ -1,8 +1,8 @@
-//! Tables 1 to 9 of Bera, Dutta, Narang, Bhattacherjee, 2012: every cell.
+//! Every cell of tables 1 to 9 of Bera, Dutta, Narang, Bhattacherjee, 2012.
 //!
 //! A megabyte is 2^20 bytes. The streams are uniform with a given share of distinct keys.
 
-use super::{Cell, Contender, Place, Run, Source};
+use super::{Cell, CellPosition, Contender, Run, Source};
 use crate::filter::Citation;
 
 pub(super) const SOURCE: Citation = Citation {
@@ -15,7 +15,7 @@ pub(super) const SOURCE: Citation = Citation {
 const ID: &str = "000";
 pub(super) const MEGABYTE_BITS: u64 = 8 << 20;
 
-/// A table of one algorithm with k from 1 to 5; a billion keys, 60 % distinct.
+/// A table of one algorithm with k from 1 to 5, for a billion keys, 60 % distinct.
 struct ByParts {
     table: &'static str,
     algorithm: &'static str,
@@ -41,7 +41,7 @@ const ALGORITHMS: [(&str, &str); 5] = [
     ("RLBSBF", "rlbsbf:k=2"),
 ];
 
-/// The column that shows where the SBF figures at 512 MB come from.
+/// The column that explains the SBF values at 512 MB.
 const FAULTY_COLUMN: &str = "SBF with rand()";
 pub(super) const FAULTY_MEGABYTES: u64 = 512;
 const WRONG_NOTE: &str = "wrong in the paper: 512 MB are 2^32 cells, and the 31 bits of C's rand() lowered only the \
@@ -290,7 +290,7 @@ fn cells_by_parts(table: &ByParts) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (megabytes, fpr, fnr) in &table.rows {
         for (i, column) in PARTS.into_iter().enumerate() {
-            let place = Place {
+            let position = CellPosition {
                 paper: ID,
                 table: table.table,
                 row: format!("{megabytes} MB"),
@@ -304,7 +304,7 @@ fn cells_by_parts(table: &ByParts) -> Vec<Cell> {
                 },
                 count: 1_000_000_000,
             };
-            cells.extend(place.rates(fpr[i], fnr[i], run, None));
+            cells.extend(position.rates(fpr[i], fnr[i], run, None));
         }
     }
     cells
@@ -314,7 +314,7 @@ fn cells_by_algorithm(table: &ByAlgorithm) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (megabytes, fpr, fnr) in &table.rows {
         for (i, (column, spec)) in ALGORITHMS.into_iter().enumerate() {
-            let place = Place {
+            let position = CellPosition {
                 paper: ID,
                 table: table.table,
                 row: format!("{megabytes} MB"),
@@ -329,27 +329,27 @@ fn cells_by_algorithm(table: &ByAlgorithm) -> Vec<Cell> {
                 count: table.count,
             };
             if column == "SBF" && *megabytes == FAULTY_MEGABYTES {
-                cells.extend(wrong_and_faulty(place, fpr[i], fnr[i], run));
+                cells.extend(wrong_and_faulty(position, fpr[i], fnr[i], run));
             } else {
-                cells.extend(place.rates(fpr[i], fnr[i], run, None));
+                cells.extend(position.rates(fpr[i], fnr[i], run, None));
             }
         }
     }
     cells
 }
 
-/// The rates of the stable Bloom filter where the paper's are wrong, and beside them those
-/// that it has with the paper's bug.
-pub(super) fn wrong_and_faulty(place: Place, fpr: f64, fnr: f64, run: Run) -> Vec<Cell> {
-    let faulty_place = Place {
+/// Returns the cells of the stable Bloom filter where the paper's values are wrong, and the cells
+/// of the filter with the paper's bug.
+pub(super) fn wrong_and_faulty(position: CellPosition, fpr: f64, fnr: f64, run: Run) -> Vec<Cell> {
+    let faulty_position = CellPosition {
         column: FAULTY_COLUMN,
-        ..place.clone()
+        ..position.clone()
     };
     let faulty_run = Run {
         contender: Contender::FaultyStable,
         ..run.clone()
     };
-    let right = place.rates(fpr, fnr, run, Some(WRONG_NOTE));
-    let faulty = faulty_place.rates(fpr, fnr, faulty_run, Some(FAULTY_NOTE));
+    let right = position.rates(fpr, fnr, run, Some(WRONG_NOTE));
+    let faulty = faulty_position.rates(fpr, fnr, faulty_run, Some(FAULTY_NOTE));
     right.into_iter().chain(faulty).collect()
 }

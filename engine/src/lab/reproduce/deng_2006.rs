@@ -1,15 +1,15 @@
-//! Figure 4 of Deng, Rafiei, 2006, on a stand-in for its data.
+//! Figure 4 of Deng, Rafiei, 2006, on synthetic data.
 //!
-//! The figure compares methods on three lengths of one web crawl, which is not to be had.
-//! Here the keys are drawn independently under a Zipf law of exponent 0.8, from as many keys
-//! as give the same share of distinct ones. Rates cannot agree with the paper's: a crawl
-//! meets the same links again soon, independent draws do not. What can be compared is the
-//! order of the methods, and that FPBuffering misses 1 − q of what buffering misses.
+//! The figure compares methods on three lengths of one web crawl, which is not available. Here keys
+//! are drawn independently from a Zipf distribution of exponent 0.8, from as many keys as give the
+//! same share of distinct keys. The rates cannot agree with the paper's: a crawl finds the same
+//! links again soon, independent draws do not. What can be compared is the order of the methods,
+//! and that FPBuffering misses 1 − q of what buffering misses.
 //!
-//! FPBuffering's q is the share of new keys that the paper's SBF dropped. The paper counts
-//! 64 bits a key for buffers and leaves the index out; so do these, which get as many keys.
+//! The q of FPBuffering is the FPR of SBF in the paper. The paper counts 64 bits per key for buffers
+//! and does not count the index. The buffers here hold the same number of keys.
 
-use super::{Cell, Contender, Metric, Place, Run, Source};
+use super::{Cell, CellPosition, Contender, Metric, Run, Source};
 use crate::filter::Citation;
 
 pub(super) const SOURCE: Citation = Citation {
@@ -26,18 +26,18 @@ struct Dataset {
     name: &'static str,
     count: u64,
     distinct_percent: f64,
-    /// Keys of the stand-in for each that comes, so that the share of distinct ones is right.
+    /// Keys of the synthetic data per arrival, chosen to give the same share of distinct keys.
     keys_per_arrival: f64,
     rows: &'static [Row],
 }
 
 const EXPONENT: f64 = 0.8;
 const PAPER_KEY_BITS: u64 = 64;
-/// What a key takes in `buffer:policy=lru`, with index and order.
+/// The memory per key of `buffer:policy=lru`, with index and order.
 const KEY_BITS: u64 = 192;
 
-const NOTE: &str = "on a stand-in: the paper's web crawl is not to be had, and independent Zipf \
-                    draws with the same share of distinct keys repeat less closely";
+const NOTE: &str = "on synthetic data: the paper's web crawl is not available, and independent \
+                    Zipf draws with the same share of distinct keys have longer gaps between repeats";
 
 const DATASETS: [Dataset; 3] = [
     Dataset {
@@ -93,7 +93,7 @@ pub(super) fn cells() -> Vec<Cell> {
 fn cells_of_row(dataset: &Dataset, row: &Row) -> Vec<Cell> {
     let &(space_bits, drawn_fnr, stable_fnr, stable_fpr, buffer_fnr, bloom_fpr) = row;
     let cell = |column, metric, paper_value, spec: String, memory_bits| {
-        let place = Place {
+        let position = CellPosition {
             paper: "004",
             table: "Figure 4",
             row: format!("{}, {space_bits} bits", dataset.name),
@@ -108,7 +108,7 @@ fn cells_of_row(dataset: &Dataset, row: &Row) -> Vec<Cell> {
             },
             count: dataset.count,
         };
-        place.cell(metric, paper_value, &run, Some(NOTE))
+        position.cell(metric, paper_value, &run, Some(NOTE))
     };
     let stable = "stable:k=2,p=4,max=1".to_owned();
     let drawn = format!("fpbuffer:q={:.4}", stable_fpr / 100.0);
@@ -129,7 +129,7 @@ fn cells_of_row(dataset: &Dataset, row: &Row) -> Vec<Cell> {
     ]
 }
 
-/// The paper takes the best k for the number of distinct keys: ln 2 · m / n.
+/// Returns the best k for the number of distinct keys, as the paper does: ln 2 · m / n.
 fn best_k(dataset: &Dataset, space_bits: u64) -> u64 {
     let distinct = dataset.count as f64 * dataset.distinct_percent / 100.0;
     let best = std::f64::consts::LN_2 * space_bits as f64 / distinct;

@@ -1,17 +1,17 @@
 //! Table 2 of Dutta, Narang, Bera, 2013: the error rates on uniform streams.
 //!
-//! The paper's SQF took the keys, numbers from 0 to D − 1, for fingerprints of ⌈log2 D⌉
-//! bits; the column `SQF` does so too, in as many rows. Where r, r' and k are not printed,
-//! they are those that fill the memory and fit the figures. The paper has no value for an
-//! empty bucket; ours has, so its rows may take half as much memory again. The column
-//! `SQF hashed` hashes its keys and keeps to the paper's memory.
+//! The SQF of the paper uses the keys, numbers from 0 to D − 1, as fingerprints of ⌈log2 D⌉ bits.
+//! The column `SQF` does the same, with the same number of rows. If r, r' and k are not printed,
+//! values are used that fill the memory and fit the results. The paper has no value for an empty
+//! bucket; this implementation has one, so its rows take up to 50 % more memory. The column
+//! `SQF hashed` hashes its keys and uses the memory of the paper.
 //!
-//! Left out: Table 1 (its data are not to be had), Table 3 (the law of its Zipf streams is
-//! not printed, and no stable Bloom filter of 1 MB has 2.4 % FPR on a billion keys of which
-//! 15 % are new: its own theory says 9 %), and the query times.
+//! Not reproduced: Table 1 (its data are not available); Table 3 (the parameters of its Zipf streams
+//! are not printed, and no stable Bloom filter of 1 MB has an FPR of 2.4 % on a billion keys of
+//! which 15 % are new: its own theory says 9 %); and the query times.
 
 use super::bera_2012::{FAULTY_MEGABYTES, MEGABYTE_BITS, wrong_and_faulty};
-use super::{Cell, Contender, Place, Run, Source};
+use super::{Cell, CellPosition, Contender, Run, Source};
 use crate::filter::Citation;
 
 pub(super) const SOURCE: Citation = Citation {
@@ -21,14 +21,14 @@ pub(super) const SOURCE: Citation = Citation {
     year: 2013,
 };
 
-/// The geometry of an SQF that fills a memory.
+/// The parameters of an SQF that fills a memory.
 struct Geometry {
     r: u64,
     kept: u64,
     k: u64,
-    /// What a bucket takes in the paper: r' + ⌈log2 r⌉ bits.
+    /// The size of a bucket in the paper: r' + ⌈log2 r⌉ bits.
     paper_bucket_bits: u64,
-    /// What it takes with a value for empty.
+    /// The size of a bucket with a value for empty.
     bucket_bits: u64,
 }
 
@@ -61,16 +61,16 @@ const SMALL: Geometry = Geometry {
     bucket_bits: 7,
 };
 
-const EXACT_NOTE: &str = "an artefact: the keys are their own fingerprints, and a row has room \
-                          for all four keys that can ever come to it, so nothing is lost";
-const FITTED_NOTE: &str = "the keys are their own fingerprints; r, r' and k are not printed, \
-                           these fill the memory and fit";
-const HASHED_NOTE: &str = "what the same r, r' and k do in the same memory on hashed keys, with a \
-                           value for an empty bucket; beside the paper's figure";
-const UNEXPLAINED_NOTE: &str = "not explained: the other rows of these columns reproduce; these, \
-                                of the largest memories for the shortest stream, do not";
+const EXACT_NOTE: &str = "an artefact: the keys are their own fingerprints, and a row has space for \
+                          all four keys that can map to it, so nothing is lost";
+const FITTED_NOTE: &str = "the keys are their own fingerprints; r, r' and k are not printed; these \
+                           values fill the memory and fit the results";
+const HASHED_NOTE: &str = "the same r, r' and k in the same memory on hashed keys, with a value for \
+                           an empty bucket, compared with the paper's value";
+const UNEXPLAINED_NOTE: &str = "not explained: the other rows of these columns are reproduced; \
+                                these rows, the largest memories for the shortest stream, are not";
 
-/// Megabytes; FPR of SBF, RSBF, SQF; FNR of the same; how the SQF was laid out.
+/// Megabytes; FPR of SBF, RSBF, SQF; FNR of the same; parameters of the SQF.
 type Row = (u64, [f64; 3], [f64; 3], &'static Geometry);
 
 struct Dataset {
@@ -120,11 +120,11 @@ const DATASETS: [Dataset; 3] = [
 ];
 
 impl Geometry {
-    /// Rows are a power of two in the paper, so the memory may not be filled.
+    /// Returns the memory used. The number of rows is a power of two, so it may be less than given.
     fn memory_bits(&self, megabytes: u64) -> u64 {
         let paper_row_bits = self.k * self.paper_bucket_bits;
-        let most_rows = megabytes * MEGABYTE_BITS / paper_row_bits;
-        let rows = 1 << most_rows.ilog2();
+        let max_rows = megabytes * MEGABYTE_BITS / paper_row_bits;
+        let rows = 1 << max_rows.ilog2();
         rows * self.k * self.bucket_bits
     }
 
@@ -150,7 +150,7 @@ pub(super) fn cells() -> Vec<Cell> {
 }
 
 fn cells_of_row(dataset: &Dataset, (megabytes, fpr, fnr, geometry): &Row) -> Vec<Cell> {
-    let place = |column| Place {
+    let position = |column| CellPosition {
         paper: "003",
         table: "Table 2",
         row: format!("{}, {megabytes} MB", dataset.name),
@@ -169,14 +169,14 @@ fn cells_of_row(dataset: &Dataset, (megabytes, fpr, fnr, geometry): &Row) -> Vec
     let memory_bits = megabytes * MEGABYTE_BITS;
     let stable = run("stable:k=2,p=4,max=1".to_owned(), memory_bits);
     let mut cells = match *megabytes == FAULTY_MEGABYTES {
-        true => wrong_and_faulty(place("SBF"), fpr[0], fnr[0], stable),
-        false => place("SBF").rates(fpr[0], fnr[0], stable, note).to_vec(),
+        true => wrong_and_faulty(position("SBF"), fpr[0], fnr[0], stable),
+        false => position("SBF").rates(fpr[0], fnr[0], stable, note).to_vec(),
     };
     let reservoir = run("rsbf:k=2".to_owned(), memory_bits);
-    cells.extend(place("RSBF").rates(fpr[1], fnr[1], reservoir, note));
+    cells.extend(position("RSBF").rates(fpr[1], fnr[1], reservoir, note));
     let identity = run(geometry.spec("identity"), geometry.memory_bits(*megabytes));
-    cells.extend(place("SQF").rates(fpr[2], fnr[2], identity, Some(geometry.note())));
+    cells.extend(position("SQF").rates(fpr[2], fnr[2], identity, Some(geometry.note())));
     let hashed = run(geometry.spec("hashed"), megabytes * MEGABYTE_BITS);
-    cells.extend(place("SQF hashed").rates(fpr[2], fnr[2], hashed, Some(HASHED_NOTE)));
+    cells.extend(position("SQF hashed").rates(fpr[2], fnr[2], hashed, Some(HASHED_NOTE)));
     cells
 }

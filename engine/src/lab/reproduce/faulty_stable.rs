@@ -1,11 +1,10 @@
-//! A stable Bloom filter with the bug that a published column has.
+//! A stable Bloom filter with the bug behind a published column.
 //!
-//! K = 2, P = 4, Max = 1, so a cell is a bit. In the paper of 2012 the filter of 512 MB has
-//! 2^32 cells, and the cells to be lowered were drawn by C's `rand()`, which gives 31 bits:
-//! the upper half of the cells was never lowered. What was set there stayed. Keys are hashed
-//! into all cells as they should be.
+//! K = 2, P = 4, Max = 1, so a cell is one bit. In the paper of 2012, the filter of 512 MB has 2^32
+//! cells, and the cells to decrement are drawn by C's `rand()`, which gives 31 bits. So cells of
+//! the upper half are never decremented and stay set. Keys are hashed into all cells, as intended.
 //!
-//! It is no filter of the registry. It shows, by agreeing with the printed figures, where
+//! The filter is not in the registry. Its rates agree with the printed values, which shows where
 //! they come from.
 
 use crate::bytes::{bit, clear_bit, set_bit};
@@ -17,7 +16,7 @@ use crate::rng::Generator;
 const K: u64 = 2;
 const P: u64 = 4;
 
-/// Cells of one bit, of which the lower half is worn.
+/// Cells of one bit; only cells of the lower half are cleared.
 #[derive(Debug)]
 pub(super) struct FaultyStable {
     bits: Memory,

@@ -1,12 +1,11 @@
-//! The papers' tables beside ours, cell by cell.
+//! Reproduces the tables of the papers, cell by cell.
 //!
-//! A paper is data: its tables, row by row, as printed. Each cell names the run that
-//! measures it. Runs are independent jobs, which whoever has threads may spread over them;
-//! cells that rest on the same run share it.
+//! The tables are data, as printed. Each cell names the run that measures it. Runs are independent
+//! jobs, so callers can execute them on several threads. Cells that need the same run share it.
 //!
-//! Rates do not depend on the scale as long as the memory shrinks with the stream, so a
-//! hundredth of the size shows a table within a fraction of a percent. What a hundredth
-//! leaves too rare to count is measured again under further seeds.
+//! Rates do not depend on the scale if the memory shrinks with the stream. A scale of 100
+//! reproduces a table within a fraction of a percent. If events become too rare to count, the run
+//! is repeated with other seeds.
 
 mod bera_2012;
 mod deng_2006;
@@ -23,9 +22,9 @@ pub use run::{Contender, Outcome, Run, RunError, Source};
 /// A paper whose tables can be reproduced.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
-    /// The number it goes by here.
+    /// Its number in this project.
     pub id: &'static str,
-    /// What it is.
+    /// Authors, title and year.
     pub source: Citation,
     cells: fn() -> Vec<Cell>,
 }
@@ -49,19 +48,19 @@ pub const PAPERS: &[Paper] = &[
     },
 ];
 
-/// What a cell holds.
+/// The quantity in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Metric {
-    /// First occurrences reported Seen, of all first occurrences.
+    /// False positive rate: first occurrences reported Seen ÷ first occurrences.
     #[serde(rename = "FPR %")]
     Fpr,
-    /// Repeats reported New, of all repeats.
+    /// False negative rate: repeats reported New ÷ repeats.
     #[serde(rename = "FNR %")]
     Fnr,
 }
 
 impl Metric {
-    /// Its name, unit last.
+    /// Returns the name with its unit.
     pub const fn name(self) -> &'static str {
         match self {
             Metric::Fpr => "FPR %",
@@ -73,34 +72,34 @@ impl Metric {
 /// A cell of a table.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// The paper's number here.
+    /// The number of the paper in this project.
     pub paper: &'static str,
     /// The table, as the paper names it.
     pub table: &'static str,
     /// The row.
     pub row: String,
-    /// The column; one that the paper does not have has more than one word.
+    /// The column. A name of several words marks a column that the paper does not have.
     pub column: &'static str,
-    /// What is measured.
+    /// The measured quantity.
     pub metric: Metric,
-    /// What the paper prints, in percent.
+    /// The printed value, in percent.
     pub paper_value: f64,
-    /// What measures it.
+    /// The run that measures it.
     pub run: Run,
-    /// What is wrong in the paper, or other than it says.
+    /// An error in the paper, or a difference from it.
     pub note: Option<&'static str>,
 }
 
-/// Where in a paper two rates stand.
+/// The position of a cell in a paper.
 #[derive(Clone, Debug)]
-struct Place {
+struct CellPosition {
     paper: &'static str,
     table: &'static str,
     row: String,
     column: &'static str,
 }
 
-impl Place {
+impl CellPosition {
     fn cell(
         &self,
         metric: Metric,
@@ -120,7 +119,7 @@ impl Place {
         }
     }
 
-    /// Both rates of a run.
+    /// Returns the cells of both rates of a run.
     fn rates(&self, fpr: f64, fnr: f64, run: Run, note: Option<&'static str>) -> [Cell; 2] {
         [
             self.cell(Metric::Fpr, fpr, &run, note),
@@ -129,12 +128,12 @@ impl Place {
     }
 }
 
-/// A cell with what was measured. These names are the keys of the JSON form.
+/// A cell with its measured value. The field names are the keys of the JSON form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduced {
-    /// The version of this list of keys.
+    /// The version of the JSON form.
     pub schema: u32,
-    /// The paper's number here.
+    /// The number of the paper in this project.
     pub paper: &'static str,
     /// The table, as the paper names it.
     pub table: &'static str,
@@ -142,21 +141,21 @@ pub struct Reproduced {
     pub row: String,
     /// The column.
     pub column: &'static str,
-    /// What is measured.
+    /// The measured quantity.
     pub metric: Metric,
-    /// What the paper prints, in percent.
+    /// The printed value, in percent.
     pub paper_value: f64,
-    /// What was measured, in percent.
+    /// The measured value, in percent.
     pub measured: Option<f64>,
-    /// How far off the measured value is, as a share of the paper's, if that is not zero.
+    /// The relative deviation from the paper's value. None if that is zero.
     pub deviation: Option<f64>,
-    /// What is wrong in the paper, or other than it says.
+    /// An error in the paper, or a difference from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
 }
 
 impl Cell {
-    /// The cell with the outcome of its run.
+    /// Returns the cell with the outcome of its run.
     pub fn with(&self, outcome: &Outcome) -> Reproduced {
         let measured = outcome.percent(self.metric);
         Reproduced {
@@ -176,24 +175,26 @@ impl Cell {
     }
 }
 
-/// A request for a paper or table that is not here.
+/// The error for an unknown paper or table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReproduceError {
-    /// No such paper.
-    #[error("there is no paper `{found}`; there are: {}", papers())]
+    /// There is no such paper.
+    #[error("there is no paper `{found}`; the papers are: {}", papers())]
     UnknownPaper {
-        /// The number given.
+        /// The given number.
         found: String,
     },
-    /// No such table.
-    #[error("paper {paper} has no table `{found}` here; there are: {allowed}")]
+    /// There is no such table.
+    #[error(
+        "paper {paper} has no table `{found}` that can be reproduced; the tables are: {allowed}"
+    )]
     UnknownTable {
         /// The paper.
         paper: &'static str,
-        /// The table given.
+        /// The given table.
         found: String,
-        /// The tables there are.
+        /// The tables that can be reproduced.
         allowed: String,
     },
 }
@@ -206,7 +207,7 @@ fn papers() -> String {
     described.collect::<Vec<_>>().join("; ")
 }
 
-/// The cells of a table, of a paper, or of all.
+/// Returns the cells of a table, of a paper, or of all papers.
 pub fn cells(paper: Option<&str>, table: Option<&str>) -> Result<Vec<Cell>, ReproduceError> {
     let Some(wanted) = paper else {
         return Ok(PAPERS.iter().flat_map(|paper| (paper.cells)()).collect());
@@ -221,7 +222,7 @@ pub fn cells(paper: Option<&str>, table: Option<&str>) -> Result<Vec<Cell>, Repr
     };
     let mut tables: Vec<&str> = cells.iter().map(|cell| cell.table).collect();
     tables.dedup();
-    // `4` will do for `Table 4`.
+    // `4` is accepted for `Table 4`.
     let is_wanted = |table: &str| {
         let number = table.rsplit(' ').next().unwrap_or(table);
         table.eq_ignore_ascii_case(wanted) || number == wanted
@@ -237,35 +238,34 @@ pub fn cells(paper: Option<&str>, table: Option<&str>) -> Result<Vec<Cell>, Repr
     Ok(chosen.collect())
 }
 
-/// A run with the number of times it is done, each under another seed.
+/// A run at a scale, repeated with different seeds.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What is run.
+    /// The run.
     pub run: Run,
-    /// How much smaller than in the paper.
+    /// The factor by which it is smaller than in the paper.
     pub scale: u64,
-    /// How many seeds.
+    /// The number of seeds.
     pub rounds: u64,
 }
 
-/// The jobs that some cells rest on.
+/// The jobs for a list of cells.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Each may be done by itself.
+    /// The jobs, which are independent.
     pub jobs: Vec<Job>,
-    /// For each cell, the place of its job.
+    /// The index of the job of each cell.
     pub job_of: Vec<usize>,
 }
 
-/// So many wrong verdicts are to be counted for a cell: their number then has a standard
-/// error of 0.8 % of itself.
-const WANTED_EVENTS: f64 = 16_000.0;
+/// The number of wrong verdicts to count for a cell: its relative standard error is 0.8 %.
+const TARGET_EVENTS: f64 = 16_000.0;
 const MAX_ROUNDS: u64 = 24;
-/// A smaller rate is one of nothing in practice.
-const LEAST_PURSUED_PERCENT: f64 = 0.01;
+/// A run is not repeated for a smaller rate.
+const MIN_REPEATED_PERCENT: f64 = 0.01;
 
 impl Plan {
-    /// The jobs of some cells at a scale.
+    /// Returns the jobs of cells at a scale.
     pub fn of(cells: &[Cell], scale: u64) -> Self {
         let mut plan = Plan {
             jobs: Vec::new(),
@@ -273,7 +273,7 @@ impl Plan {
         };
         for cell in cells {
             let known = plan.jobs.iter().position(|job| job.run == cell.run);
-            let place = known.unwrap_or_else(|| {
+            let index = known.unwrap_or_else(|| {
                 plan.jobs.push(Job {
                     run: cell.run.clone(),
                     scale,
@@ -281,21 +281,21 @@ impl Plan {
                 });
                 plan.jobs.len() - 1
             });
-            plan.job_of.push(place);
-            let job = &mut plan.jobs[place];
+            plan.job_of.push(index);
+            let job = &mut plan.jobs[index];
             job.rounds = job.rounds.max(rounds(cell, scale));
         }
         plan
     }
 }
 
-/// How many runs make the paper's figure enough events to count.
+/// Returns how many runs give enough events to count at the paper's rate.
 fn rounds(cell: &Cell, scale: u64) -> u64 {
     let distinct_share = match cell.run.source {
         Source::Shuffle { distinct_percent } => distinct_percent / 100.0,
         Source::Zipf { .. } => return 1,
     };
-    if cell.paper_value < LEAST_PURSUED_PERCENT {
+    if cell.paper_value < MIN_REPEATED_PERCENT {
         return 1;
     }
     let share = match cell.metric {
@@ -303,7 +303,7 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
         Metric::Fnr => 1.0 - distinct_share,
     };
     let events = cell.run.count_at(scale) as f64 * share * cell.paper_value / 100.0;
-    ((WANTED_EVENTS / events).ceil() as u64).clamp(1, MAX_ROUNDS)
+    ((TARGET_EVENTS / events).ceil() as u64).clamp(1, MAX_ROUNDS)
 }
 
 #[cfg(test)]
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_have_names_of_their_own() {
+    fn cell_names_are_unique() {
         let cells = cells(None, None).expect("all");
         let name = |cell: &Cell| {
             let metric = cell.metric.name();
@@ -341,17 +341,17 @@ mod tests {
         assert!(error.to_string().contains("000 (S. K. Bera"), "{error}");
     }
 
-    /// Tables 1 to 3 repeat figures of Table 8, and the paper of 2013 those of 2012.
+    /// Tables 1 to 3 repeat values of Table 8, and the paper of 2013 repeats those of 2012.
     #[test]
     fn cells_share_runs() {
         let cells = cells(None, None).expect("all");
         let plan = Plan::of(&cells, 100);
         assert_eq!(plan.job_of.len(), cells.len());
         let jobs_of = |table: &str, row: &str, column: &str| -> Vec<usize> {
-            let places = cells.iter().zip(&plan.job_of).filter(|(cell, _)| {
+            let matching = cells.iter().zip(&plan.job_of).filter(|(cell, _)| {
                 (cell.table, cell.row.as_str(), cell.column) == (table, row, column)
             });
-            places.map(|(_, &job)| job).collect()
+            matching.map(|(_, &job)| job).collect()
         };
         let of_table_8 = jobs_of("Table 8", "128 MB", "BSBF");
         assert_eq!(of_table_8.len(), 2);

@@ -1,4 +1,4 @@
-//! One filter over one stream: what measures a cell.
+//! The run that measures a cell: one filter over one stream.
 
 use super::faulty_stable::FaultyStable;
 use super::{Job, Metric};
@@ -10,78 +10,79 @@ use crate::lab::simulation::{NoClock, Simulation};
 use crate::lab::stream::{Stream, StreamSpec};
 use crate::seen_set::CreateError;
 
-/// What is run, in the paper's own size.
+/// A run at the size of the paper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What decides.
+    /// The filter.
     pub contender: Contender,
-    /// Its memory.
+    /// The memory of the filter.
     pub memory_bits: u64,
     /// The kind of stream.
     pub source: Source,
-    /// How many keys.
+    /// The number of keys.
     pub count: u64,
 }
 
-/// What decides whether a key is new.
+/// The filter of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contender {
     /// A filter of the registry, in its text form.
     Filter(String),
-    /// The stable Bloom filter with a generator too short for its cells. Only here: nobody
-    /// would want it.
+    /// The stable Bloom filter with a random generator that does not reach all cells. It is not
+    /// in the registry because it is of no use.
     FaultyStable,
 }
 
-/// A kind of stream, whatever its length.
+/// A kind of stream, independent of its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     /// See [`StreamSpec::Shuffle`].
     Shuffle {
-        /// First occurrences in a hundred.
+        /// The percentage of first occurrences.
         distinct_percent: f64,
     },
-    /// See [`StreamSpec::Zipf`]; the number of keys grows with the stream.
+    /// See [`StreamSpec::Zipf`]; the number of keys is proportional to the length of the stream.
     Zipf {
-        /// How much more popular the popular ones are.
+        /// The exponent: larger values give more skew.
         exponent: f64,
-        /// Keys there are for each in the stream.
+        /// The number of keys divided by the length of the stream.
         keys_per_arrival: f64,
     },
 }
 
-/// Why a run cannot be.
+/// Why a run is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The text is no filter.
+    /// The text is not a filter.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The filter cannot be made, for one for want of memory.
+    /// The filter cannot be created, for example because memory is exhausted.
     #[error(transparent)]
     Create(#[from] CreateError),
 }
 
-/// With fewer keys than this, chance says more than the filter.
-const LEAST_COUNT: u64 = 100_000;
-/// Room for a few keys in any filter. A few memories of the stand-ins are tiny already.
-const LEAST_MEMORY_BITS: u64 = 1024;
+/// With fewer keys, random variation hides the rates of the filter.
+const MIN_COUNT: u64 = 100_000;
+/// The least scaled memory: every filter can be built in it. Some memories of the papers are
+/// smaller at full size.
+const MIN_MEMORY_BITS: u64 = 1024;
 
 impl Run {
-    /// The scale used where `scale` is asked for: one that leaves enough keys.
-    fn scale(&self, scale: u64) -> u64 {
-        scale.min(self.count / LEAST_COUNT).max(1)
+    /// Returns the scale that is used for `scale`: smaller if there would be too few keys.
+    fn effective_scale(&self, scale: u64) -> u64 {
+        scale.min(self.count / MIN_COUNT).max(1)
     }
 
-    /// How many keys at a scale.
+    /// Returns the number of keys at a scale.
     pub fn count_at(&self, scale: u64) -> u64 {
-        self.count / self.scale(scale)
+        self.count / self.effective_scale(scale)
     }
 
-    /// How much memory at a scale.
+    /// Returns the memory at a scale.
     pub fn memory_bits_at(&self, scale: u64) -> u64 {
-        let smaller = self.memory_bits / self.scale(scale);
-        smaller.max(LEAST_MEMORY_BITS.min(self.memory_bits))
+        let scaled = self.memory_bits / self.effective_scale(scale);
+        scaled.max(MIN_MEMORY_BITS.min(self.memory_bits))
     }
 
     fn stream_at(&self, scale: u64) -> StreamSpec {
@@ -98,21 +99,21 @@ impl Run {
     }
 }
 
-/// Verdicts counted.
+/// Counts of verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// First occurrences.
+    /// The number of first occurrences.
     pub distinct: u64,
-    /// Of which reported Seen.
+    /// First occurrences reported Seen.
     pub false_positives: u64,
-    /// The other observations.
+    /// The number of repeats.
     pub repeats: u64,
-    /// Of which reported New.
+    /// Repeats reported New.
     pub false_negatives: u64,
 }
 
 impl Outcome {
-    /// A rate in percent, unless it would be one of nothing.
+    /// Returns a rate in percent. None if there were no observations to count.
     pub fn percent(&self, metric: Metric) -> Option<f64> {
         let (part, whole) = match metric {
             Metric::Fpr => (self.false_positives, self.distinct),
@@ -121,8 +122,8 @@ impl Outcome {
         (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
     }
 
-    fn add(&mut self, board: &Scoreboard) {
-        let end = board.now();
+    fn add(&mut self, scoreboard: &Scoreboard) {
+        let end = scoreboard.now();
         self.distinct += end.distinct;
         self.false_positives += end.false_positives;
         self.repeats += end.repeats();
@@ -131,7 +132,7 @@ impl Outcome {
 }
 
 impl Job {
-    /// Does the job: minutes at full size, seconds at a hundredth.
+    /// Executes the job: minutes at full size, seconds at a scale of 100.
     pub fn execute(&self) -> Result<Outcome, RunError> {
         let mut outcome = Outcome::default();
         for seed in 1..=self.rounds {
@@ -141,37 +142,37 @@ impl Job {
             match &self.run.contender {
                 Contender::Filter(spec) => {
                     let spec: FilterSpec = spec.parse()?;
-                    // No table asks for gaps.
-                    let mut race =
-                        Simulation::over(&keys, seed).measuring_gaps_with(GapMeter::bounded(1));
-                    race.enter(&spec, memory_bits)?;
-                    run_over(&mut race, keys);
-                    for contestant in race.contestants() {
-                        outcome.add(contestant.board());
+                    // No table needs gaps, so the meter gets the least memory.
+                    let mut simulation =
+                        Simulation::for_stream(&keys, seed).with_gap_meter(GapMeter::bounded(1));
+                    simulation.add_filter(&spec, memory_bits)?;
+                    run_over(&mut simulation, keys);
+                    for run in simulation.runs() {
+                        outcome.add(run.scoreboard());
                     }
                 }
-                Contender::FaultyStable => outcome.add(&faulty(keys, memory_bits, seed)?),
+                Contender::FaultyStable => outcome.add(&run_faulty(keys, memory_bits, seed)?),
             }
         }
         Ok(outcome)
     }
 }
 
-fn run_over(race: &mut Simulation, mut keys: Stream) {
+fn run_over(simulation: &mut Simulation, mut keys: Stream) {
     while let Some((key, number)) = keys.next_key() {
-        race.push_numbered(key, number, &NoClock);
+        simulation.push_numbered(key, number, &NoClock);
     }
-    race.flush(&NoClock);
+    simulation.flush(&NoClock);
 }
 
-fn faulty(mut keys: Stream, memory_bits: u64, seed: u64) -> Result<Scoreboard, RunError> {
+fn run_faulty(mut keys: Stream, memory_bits: u64, seed: u64) -> Result<Scoreboard, RunError> {
     let mut filter = FaultyStable::new(memory_bits, seed).map_err(CreateError::from)?;
     let mut truth = keys.truth();
     let hasher = KeyHasher::new(seed);
-    let mut board = Scoreboard::default();
+    let mut scoreboard = Scoreboard::default();
     while let Some((key, number)) = keys.next_key() {
         let verdict: Verdict = filter.observe(hasher.fingerprint(key));
-        board.score(&[verdict], &[truth.is_first(number)], 0);
+        scoreboard.score(&[verdict], &[truth.is_first(number)], 0);
     }
-    Ok(board)
+    Ok(scoreboard)
 }

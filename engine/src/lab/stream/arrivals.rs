@@ -1,70 +1,70 @@
-//! `poisson:λ:U` and `bmodel:B:L:V:U`: arrivals of frequent keys among keys that come once.
+//! `poisson:λ:U` and `bmodel:B:L:V:U`: arrivals of frequent keys among keys that occur once.
 //!
-//! The synthetic data of Deng and Rafiei, "Approximately Detecting Duplicates for
-//! Streaming Data using Stable Bloom Filters", 2006, section 5.1, in two steps. First,
-//! some places of the stream are arrivals of *the* frequent key; every other place is a
-//! key that never comes again. Second, each arrival becomes the frequent key number i
-//! with a chance of q_i, exponential with the mean u: here the whole part of an
-//! exponential variate, q_i = e^(−i/u)·(1 − e^(−1/u)). The larger u, the less skewed.
+//! The synthetic data of Deng and Rafiei, "Approximately Detecting Duplicates for Streaming Data
+//! using Stable Bloom Filters", 2006, section 5.1, in two steps. First, some positions of the
+//! stream are arrivals of frequent keys; every other position has a key that occurs only once.
+//! Second, each arrival becomes the frequent key number i with probability q_i, exponential with
+//! mean u: here the integer part of an exponential variate, q_i = e^(−i/u)·(1 − e^(−1/u)). A larger
+//! u gives less skew.
 //!
-//! **Poisson**: a share λ of the places are arrivals, at exponential distances of mean
-//! 1/λ. Places are whole numbers; a distance rounded up to one is geometric, which is
-//! to say that each place is an arrival with a chance of λ, independently.
+//! **Poisson**: a share λ of the positions are arrivals, at exponential distances of mean 1/λ.
+//! Positions are integers, and a distance rounded up is geometric. So each position is an arrival
+//! with probability λ, independently.
 //!
-//! **b-model** (bursts): v·N places are arrivals. A span of places is halved l times;
-//! each time one half gets the share b of the span's arrivals and the other 1 − b. In
-//! the last spans arrivals take random places. The paper puts the share b in the first
-//! half "for the ease of presentation"; as in the b-model itself (Wang et al., "Data
-//! mining meets performance evaluation", 2002) a coin of the seed decides here. The
-//! fullest span must have room: v·(2b)^l ≤ 1, the paper's l ≤ ln v / ln(1/2b).
+//! **b-model** (bursts): v·N positions are arrivals. The stream is halved l times. Each time, one
+//! half gets the share b of the arrivals and the other half 1 − b. Within the last spans, arrivals
+//! have random positions. The paper gives the share b to the first half "for the ease of
+//! presentation". Here a coin from the seed decides, as in the b-model itself (Wang et al., "Data
+//! mining meets performance evaluation", 2002). The fullest span must have enough positions:
+//! v·(2b)^l ≤ 1, the paper's l ≤ ln v / ln(1/2b).
 //!
-//! Frequent keys are the numbers below 37·u, which no exponential variate of 53 random
-//! bits reaches; keys that come once are numbered from there.
+//! Frequent keys have numbers below 37·u, which no exponential variate of 53 random bits reaches.
+//! Keys that occur once are numbered from there.
 
 use rand::Rng;
 
 use crate::fingerprint::{KeyHasher, reduce};
 
-/// −ln(2^−53) is less than this many means.
+/// −ln(2^−53) is less than this number.
 const FREQUENT_MEANS: u64 = 37;
 
-/// Frequent keys among keys that come once.
+/// A stream of frequent keys among keys that occur once.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
-    places: Places,
-    /// u, the mean of the frequent keys' numbers.
+    pattern: Pattern,
+    /// u, the mean number of a frequent key.
     mean: u64,
     once: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Places {
-    /// A chance, in units of 2^−64.
+enum Pattern {
+    /// A probability, in units of 2^−64.
     Independent {
-        chance: u128,
+        threshold: u128,
     },
     Bursts(Bursts),
 }
 
 impl Arrivals {
     pub fn poisson(rate: f64, mean: u64) -> Self {
-        let chance = (rate * (1u128 << 64) as f64) as u128;
-        Self::with(Places::Independent { chance }, mean)
+        let threshold = (rate * (1u128 << 64) as f64) as u128;
+        Self::with(Pattern::Independent { threshold }, mean)
     }
 
     pub fn bursts(bursts: Bursts, mean: u64) -> Self {
-        Self::with(Places::Bursts(bursts), mean)
+        Self::with(Pattern::Bursts(bursts), mean)
     }
 
-    fn with(places: Places, mean: u64) -> Self {
+    fn with(pattern: Pattern, mean: u64) -> Self {
         Arrivals {
-            places,
+            pattern,
             mean,
             once: 0,
         }
     }
 
-    /// A bound on the numbers of keys in a stream of `count` places.
+    /// Returns a bound on the key numbers in a stream of `count` positions.
     pub fn universe(&self, count: u64) -> u64 {
         self.mean * FREQUENT_MEANS + count
     }
@@ -72,9 +72,9 @@ impl Arrivals {
     #[inline]
     pub fn next(&mut self, rng: &mut impl Rng) -> u64 {
         let draw = rng.next_u64();
-        let arrives = match &mut self.places {
-            Places::Independent { chance } => u128::from(draw) < *chance,
-            Places::Bursts(bursts) => bursts.arrives(draw),
+        let arrives = match &mut self.pattern {
+            Pattern::Independent { threshold } => u128::from(draw) < *threshold,
+            Pattern::Bursts(bursts) => bursts.arrives(draw),
         };
         if !arrives {
             self.once += 1;
@@ -85,7 +85,7 @@ impl Arrivals {
     }
 }
 
-/// The places of arrivals under the b-model.
+/// The positions of arrivals under the b-model.
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
     count: u64,
@@ -93,7 +93,7 @@ pub(super) struct Bursts {
     levels: u32,
     volume: f64,
     coin: KeyHasher,
-    place: u64,
+    position: u64,
     span_left: u64,
     arrivals_left: u64,
 }
@@ -106,26 +106,26 @@ impl Bursts {
             levels,
             volume,
             coin: KeyHasher::new(seed),
-            place: 0,
+            position: 0,
             span_left: 0,
             arrivals_left: 0,
         }
     }
 
-    /// The place where a span starts.
+    /// The position where a span starts.
     fn start(&self, span: u64) -> u64 {
         ((u128::from(self.count) * u128::from(span)) >> self.levels) as u64
     }
 
-    /// The share of a span's places that are arrivals.
+    /// The share of the positions of a span that are arrivals.
     fn density(&self, span: u64) -> f64 {
         let mut density = self.volume;
         for level in 0..self.levels {
             let path = span >> (self.levels - level);
             let node = (1u64 << level) | path;
             let second = (span >> (self.levels - level - 1)) & 1;
-            let full = self.coin.fingerprint(&node.to_le_bytes()).0 & 1;
-            density *= match second == full {
+            let fuller = self.coin.fingerprint(&node.to_le_bytes()).0 & 1;
+            density *= match second == fuller {
                 true => 2.0 * self.bias,
                 false => 2.0 * (1.0 - self.bias),
             };
@@ -133,11 +133,11 @@ impl Bursts {
         density
     }
 
-    /// Enters the span of the next place; shorter spans than one place may be skipped.
+    /// Enters the span of the next position. Spans without a position are skipped.
     fn enter(&mut self) {
-        let ends = (u128::from(self.place) + 1) << self.levels;
+        let ends = (u128::from(self.position) + 1) << self.levels;
         let span = (ends.div_ceil(u128::from(self.count)) - 1) as u64;
-        self.span_left = self.start(span + 1) - self.place;
+        self.span_left = self.start(span + 1) - self.position;
         let arrivals = self.density(span) * self.span_left as f64;
         let coin = self
             .coin
@@ -152,7 +152,7 @@ impl Bursts {
         if self.span_left == 0 {
             self.enter();
         }
-        self.place += 1;
+        self.position += 1;
         let arrives = reduce(draw, self.span_left) < self.arrivals_left;
         self.span_left -= 1;
         self.arrivals_left -= u64::from(arrives);
@@ -170,19 +170,19 @@ mod tests {
         keys.iter().filter(frequent).count()
     }
 
-    /// Distinct keys: those that come once, and every frequent key that came at all. At
-    /// 200,000 places the standard error is below 0.15 % of the places.
+    /// Distinct keys are those that occur once, and every frequent key that occurs at all. At
+    /// 200,000 positions the standard error is below 0.15 % of the positions.
     #[test]
-    fn poisson_has_the_distinct_share_it_promises() {
+    fn poisson_has_the_expected_share_of_distinct_keys() {
         for (rate, mean) in [(0.5, 1000u64), (0.9, 100_000), (0.05, 10)] {
             let count = 200_000;
             let keys = numbers(&format!("poisson:{rate}:{mean}"), count, 3);
             let step = (1.0 / mean as f64).exp_m1();
-            let met = |i: u64| {
-                let chance = rate * (-(i as f64 + 1.0) / mean as f64).exp() * step;
-                -(count as f64 * (-chance).ln_1p()).exp_m1()
+            let occurs = |i: u64| {
+                let probability = rate * (-(i as f64 + 1.0) / mean as f64).exp() * step;
+                -(count as f64 * (-probability).ln_1p()).exp_m1()
             };
-            let frequent: f64 = (0..FREQUENT_MEANS * mean).map(met).sum();
+            let frequent: f64 = (0..FREQUENT_MEANS * mean).map(occurs).sum();
             let expected = (1.0 - rate) + frequent / count as f64;
             let found = distinct(&keys) as f64 / count as f64;
             assert!((found - expected).abs() < 0.005, "{found}, {expected}");
@@ -191,22 +191,22 @@ mod tests {
 
     /// The distance between arrivals is geometric: half of them are at most the median.
     #[test]
-    fn poisson_arrivals_lie_at_geometric_distances() {
+    fn poisson_arrivals_have_geometric_distances() {
         let (rate, count) = (0.02f64, 500_000);
         let keys = numbers("poisson:0.02:1000", count, 8);
         let mut distances = Vec::new();
         let mut before = None;
-        for (place, &key) in keys.iter().enumerate() {
+        for (position, &key) in keys.iter().enumerate() {
             if key < FREQUENT_MEANS * 1000 {
-                distances.extend(before.map(|before: usize| (place - before) as f64));
-                before = Some(place);
+                distances.extend(before.map(|before: usize| (position - before) as f64));
+                before = Some(position);
             }
         }
         for until in [10.0, 35.0, 100.0] {
             let law = 1.0 - (1.0 - rate).powf(until);
             let near = distances.iter().filter(|&&d| d <= until).count();
             let found = near as f64 / distances.len() as f64;
-            // Ten thousand distances: a standard error of at most 0.5 %.
+            // 10,000 distances: the standard error is at most 0.5 %.
             assert!((found - law).abs() < 0.02, "{until}: {found}, {law}");
         }
     }
@@ -222,9 +222,9 @@ mod tests {
         }
     }
 
-    /// Counts are exact but for the rounding of each span.
+    /// Counts are exact except for the rounding in each span.
     #[test]
-    fn bursts_split_each_span_as_they_promise() {
+    fn bursts_split_each_span_by_the_bias() {
         let count = 1u64 << 16;
         let keys = numbers(&format!("bmodel:0.7:4:0.2:{}", 1000), count, 6);
         assert!((arrivals(&keys, 1000) as f64 - 0.2 * count as f64).abs() <= 16.0);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn more_spans_than_places_are_no_trouble() {
+    fn more_spans_than_positions_are_allowed() {
         assert_eq!(numbers("bmodel:0.5:32:0.5:10", 7, 1).len(), 7);
     }
 }

@@ -1,22 +1,21 @@
-//! `drift:X:W`: what is popular changes as the stream goes on.
+//! `drift:X:W`: the popular keys change along the stream.
 //!
-//! Of N places D = X % are first occurrences, spread over all places as in `shuffle:X`
-//! (the first place is always one). Every other place repeats one of the W keys that
-//! came for the first time most recently, each with the same chance; while fewer than W
-//! have come, one of those. So a key is repeated only until W newer keys have come, some
-//! W·100/X places later, and is then never met again.
+//! Of N positions, D = X % are first occurrences, distributed over all positions as in `shuffle:X`
+//! (the first position is always one). Every other position repeats one of the W newest keys, each
+//! with the same probability; while there are fewer than W keys, one of those. So a key is repeated
+//! until W newer keys have occurred, about W·100/X positions later, and then never again.
 //!
-//! Far from both ends a live key is repeated at each place with a chance of h = (1 − x)/W,
-//! x = X/100, for L = W/x places. So n(g) = h·e^(−hg)·(1 + h·(L − g)) repeats a key lie
-//! g ≤ L places behind the occurrence before them, and none lies farther, give or take
-//! the chance that makes W new keys come earlier or later.
+//! Far from both ends of the stream, an active key is repeated at each position with probability
+//! h = (1 − x)/W, x = X/100, for L = W/x positions. So each key has on average
+//! n(g) = h·e^(−hg)·(1 + h·(L − g)) repeats at a gap of g ≤ L positions, and none at a longer gap,
+//! apart from random variation of the time in which W new keys occur.
 
 use rand::Rng;
 
 use super::shuffle::distinct_of;
 use crate::fingerprint::reduce;
 
-/// A stream that moves on from key to key.
+/// A stream whose popular keys change.
 #[derive(Clone, Debug)]
 pub(super) struct Drift {
     distinct: u64,
@@ -37,7 +36,7 @@ impl Drift {
         self.distinct
     }
 
-    /// The key at the next place, of which `left` are left.
+    /// Returns the key at the next position. `left` positions are left.
     #[inline]
     pub fn next(&mut self, left: u64, rng: &mut impl Rng) -> u64 {
         let first = reduce(rng.next_u64(), left) < self.distinct - self.met;
@@ -56,7 +55,7 @@ mod tests {
     use super::super::tests::{distinct, numbers};
 
     #[test]
-    fn it_has_exactly_the_distinct_keys_it_names() {
+    fn drift_has_exactly_the_requested_distinct_keys() {
         for (form, expected) in [
             ("drift:15:100", 1500),
             ("drift:60:1", 6000),
@@ -69,10 +68,9 @@ mod tests {
         }
     }
 
-    /// Repeats are uniform among the newest W keys: chi-square over 50 ages, 49 degrees
-    /// of freedom, mean 49, deviation 9.9.
+    /// Chi-square test over 50 ages: 49 degrees of freedom, mean 49, standard deviation 9.9.
     #[test]
-    fn repeats_are_uniform_picks_of_the_newest_keys() {
+    fn repeats_are_uniform_among_the_newest_keys() {
         const WINDOW: usize = 50;
         let mut ages = [0u32; WINDOW];
         let mut met = 0;
@@ -84,27 +82,27 @@ mod tests {
             }
         }
         let expected = f64::from(ages.iter().sum::<u32>()) / WINDOW as f64;
-        let off = |&count: &u32| (f64::from(count) - expected).powi(2) / expected;
-        let chi_square: f64 = ages.iter().map(off).sum();
+        let deviation = |&count: &u32| (f64::from(count) - expected).powi(2) / expected;
+        let chi_square: f64 = ages.iter().map(deviation).sum();
         assert!(chi_square < 49.0 + 4.0 * 9.9, "{chi_square}");
     }
 
-    /// Shares of gaps against the law in the head of this file, at 200,000 repeats: a
-    /// standard error of 0.1 %, and 0.5 % for the ends of the stream and of a key's life.
+    /// Compares shares of gaps with the formula at the top of this file. At 200,000 repeats the
+    /// standard error is 0.1 %; the ends of the stream and of the active time add 0.5 %.
     #[test]
-    fn gaps_follow_the_law() {
+    fn gaps_follow_the_formula() {
         let (window, share) = (1000.0f64, 0.5f64);
         let keys = numbers("drift:50:1000", 400_000, 4);
         let mut last = HashMap::new();
         let mut gaps = Vec::new();
-        for (place, &key) in keys.iter().enumerate() {
-            if let Some(before) = last.insert(key, place) {
-                gaps.push((place - before) as f64);
+        for (position, &key) in keys.iter().enumerate() {
+            if let Some(before) = last.insert(key, position) {
+                gaps.push((position - before) as f64);
             }
         }
-        let (hazard, life) = ((1.0 - share) / window, window / share);
-        let density = |g: f64| hazard * (-hazard * g).exp() * (1.0 + hazard * (life - g));
-        let total: f64 = (0..life as u64).map(|g| density(g as f64 + 0.5)).sum();
+        let (hazard, active) = ((1.0 - share) / window, window / share);
+        let density = |g: f64| hazard * (-hazard * g).exp() * (1.0 + hazard * (active - g));
+        let total: f64 = (0..active as u64).map(|g| density(g as f64 + 0.5)).sum();
         for until in [100u64, 500, 1000, 1500] {
             let law: f64 = (0..until).map(|g| density(g as f64 + 0.5)).sum::<f64>() / total;
             let near = gaps.iter().filter(|&&gap| gap <= until as f64).count();
@@ -112,6 +110,6 @@ mod tests {
             assert!((found - law).abs() < 0.006, "{until}: {found}, {law}");
         }
         let longest = gaps.iter().copied().fold(0.0, f64::max);
-        assert!(longest < 1.15 * life, "{longest}");
+        assert!(longest < 1.15 * active, "{longest}");
     }
 }

@@ -1,24 +1,23 @@
 //! `importance-linear:X` and `importance-exponential:X`: keys of different importance.
 //!
-//! The artificial data of the importance-aware Bloom filter's paper ("IBF"): places are
-//! those of `shuffle:X`, and each key has an importance from 1 to 50. In the linear data
-//! every importance has the same share of keys. In the exponential data importance
-//! plotted against the key's index is an exponential curve: a key at the share u of the
-//! index has the importance ⌊51^u⌋, so importance i has a share of log₅₁((i + 1)/i) of
-//! the keys, more than a sixth of them 1 and a two-hundredth 50. A key's place in the
-//! index is a hash of its number, as numbers follow the order of first occurrence.
+//! The artificial data of the paper on the importance-aware Bloom filter ("IBF"): the keys of
+//! `shuffle:X`, each with an importance from 1 to 50. In the linear data, every importance has the
+//! same share of keys. In the exponential data, importance is an exponential function of the key's
+//! index: a key at the share u of the index has importance ⌊51^u⌋. So importance i has a share of
+//! log₅₁((i + 1)/i) of the keys: more than a sixth have 1, one in two hundred has 50. The index of
+//! a key is a hash of its number, because numbers follow the order of first occurrence.
 
 use crate::fingerprint::{KeyHasher, reduce};
 
 /// The greatest importance.
-const MOST: u16 = 50;
+const MAX_IMPORTANCE: u16 = 50;
 
-/// How importance is spread over keys.
+/// The distribution of importance over keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportanceLaw {
-    /// Every importance has as many keys.
+    /// Every importance has the same number of keys.
     Linear,
-    /// Most keys have little.
+    /// Most keys have a low importance.
     Exponential,
 }
 
@@ -39,13 +38,13 @@ impl Importance {
 
     #[inline]
     pub fn of(&self, number: u64) -> u16 {
-        let place = self.index.fingerprint(&number.to_le_bytes()).0;
+        let index = self.index.fingerprint(&number.to_le_bytes()).0;
         match self.law {
-            ImportanceLaw::Linear => 1 + reduce(place, u64::from(MOST)) as u16,
+            ImportanceLaw::Linear => 1 + reduce(index, u64::from(MAX_IMPORTANCE)) as u16,
             ImportanceLaw::Exponential => {
-                let share = (place >> 11) as f64 / (1u64 << 53) as f64;
-                let importance = libm::exp(share * libm::log(f64::from(MOST) + 1.0));
-                (importance as u16).clamp(1, MOST)
+                let share = (index >> 11) as f64 / (1u64 << 53) as f64;
+                let importance = libm::exp(share * libm::log(f64::from(MAX_IMPORTANCE) + 1.0));
+                (importance as u16).clamp(1, MAX_IMPORTANCE)
             }
         }
     }
@@ -57,9 +56,9 @@ mod tests {
     use super::super::tests::{distinct, numbers};
     use super::*;
 
-    /// Chi-square over 50 importances, 49 degrees of freedom, mean 49, deviation 9.9.
+    /// Chi-square test over 50 values: 49 degrees of freedom, mean 49, standard deviation 9.9.
     #[test]
-    fn importance_is_spread_as_promised() {
+    fn importance_follows_its_distribution() {
         for law in [ImportanceLaw::Linear, ImportanceLaw::Exponential] {
             let importance = Importance::new(law, 3);
             let keys = 100_000u32;
@@ -71,17 +70,17 @@ mod tests {
                 ImportanceLaw::Linear => 0.02,
                 ImportanceLaw::Exponential => ((i + 2) as f64 / (i + 1) as f64).ln() / 51f64.ln(),
             };
-            let off = |(i, &count): (usize, &u32)| {
+            let deviation = |(i, &count): (usize, &u32)| {
                 let expected = f64::from(keys) * share(i);
                 (f64::from(count) - expected).powi(2) / expected
             };
-            let chi_square: f64 = counts.iter().enumerate().map(off).sum();
+            let chi_square: f64 = counts.iter().enumerate().map(deviation).sum();
             assert!(chi_square < 49.0 + 4.0 * 9.9, "{law:?}: {chi_square}");
         }
     }
 
     #[test]
-    fn places_are_those_of_the_shuffle_and_a_key_keeps_its_importance() {
+    fn keys_are_those_of_shuffle_and_each_keeps_its_importance() {
         for form in ["importance-linear:30", "importance-exponential:30"] {
             let keys = numbers(form, 10_000, 2);
             assert_eq!(keys, numbers("shuffle:30", 10_000, 2));

@@ -1,22 +1,21 @@
-//! Streams of keys, made from a text form, a count and a seed.
+//! Synthetic streams of keys, given by a text form, a count and a seed.
 //!
-//! Each family has a file; `form.rs` has their text forms. All arithmetic is that of
-//! IEEE 754's basic operations and of libm, so that a seed names the same stream on
-//! every target.
+//! Each family has a file; `text_form.rs` has their text forms. All arithmetic uses the basic
+//! operations of IEEE 754 and libm, so that a seed gives the same stream on every target.
 
 mod arrivals;
 mod drift;
-mod form;
 mod importance;
 mod shuffle;
+mod text_form;
 
 use std::fmt;
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub use form::{STREAM_FORMS, StreamError};
 pub use importance::ImportanceLaw;
+pub use text_form::{STREAM_FORMS, StreamError};
 
 use self::arrivals::{Arrivals, Bursts};
 use self::drift::Drift;
@@ -27,70 +26,70 @@ use super::truth::Truth;
 use super::zipf::Zipf;
 use crate::fingerprint::reduce;
 
-/// A stream, before it is made.
+/// The description of a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StreamSpec {
     /// `shuffle:X`
     Shuffle {
-        /// First occurrences in a hundred.
+        /// The percentage of first occurrences.
         distinct_percent: f64,
     },
     /// `uniform:X`
     Uniform {
-        /// First occurrences in a hundred, expected.
+        /// The expected percentage of first occurrences.
         distinct_percent: f64,
     },
     /// `zipf:A:U`
     Zipf {
-        /// How much more popular the popular ones are.
+        /// The exponent: larger values give more skew.
         exponent: f64,
-        /// How many keys there are.
+        /// The number of keys.
         universe: u64,
     },
     /// `drift:X:W`
     Drift {
-        /// First occurrences in a hundred.
+        /// The percentage of first occurrences.
         distinct_percent: f64,
-        /// How many of the newest keys are repeated.
+        /// The number of newest keys that are repeated.
         window: u64,
     },
     /// `poisson:R:U`
     Poisson {
-        /// The share of places that are arrivals of frequent keys.
+        /// The share of positions that are arrivals of frequent keys.
         rate: f64,
         /// The mean number of a frequent key.
         mean: u64,
     },
     /// `bmodel:B:L:V:U`
     Bmodel {
-        /// The share of a span's arrivals that lie in one of its halves.
+        /// The share of the arrivals of a span that are in one of its halves.
         bias: f64,
-        /// How often spans are halved.
+        /// How many times spans are halved.
         levels: u32,
-        /// The share of places that are arrivals of frequent keys.
+        /// The share of positions that are arrivals of frequent keys.
         volume: f64,
         /// The mean number of a frequent key.
         mean: u64,
     },
     /// `importance-linear:X`, `importance-exponential:X`
     Importance {
-        /// How importance is spread over keys.
+        /// The distribution of importance over keys.
         law: ImportanceLaw,
-        /// First occurrences in a hundred.
+        /// The percentage of first occurrences.
         distinct_percent: f64,
     },
     /// `crawl:S:P`
     Crawl {
-        /// Sites.
+        /// The number of sites.
         sites: u64,
-        /// Pages a site, on average.
+        /// The mean number of pages per site.
         pages: u64,
     },
 }
 
 impl StreamSpec {
-    /// The stream's first `count` keys under a seed.
+    /// Opens a stream of `count` keys with a seed.
     pub fn open(&self, count: u64, seed: u64) -> Stream {
         let mut importance = None;
         let source = match *self {
@@ -137,7 +136,7 @@ impl StreamSpec {
     }
 }
 
-/// A stream of keys under way.
+/// A generator of the keys of a stream.
 pub struct Stream {
     source: Source,
     importance: Option<Importance>,
@@ -169,22 +168,22 @@ enum Source {
 /// A key of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival<'a> {
-    /// The key as it is printed.
+    /// The bytes of the key.
     pub key: &'a [u8],
-    /// The number that tells it from all others.
+    /// The number of the key: equal for equal keys only.
     pub number: u64,
-    /// How much an error about it would matter, where the stream says.
+    /// The importance of the key, if the stream has importance.
     pub importance: Option<u16>,
 }
 
 impl Stream {
-    /// The next key as it is printed, and the number that tells it from all others.
+    /// Returns the bytes and the number of the next key. None at the end of the stream.
     #[inline]
     pub fn next_key(&mut self) -> Option<(&[u8], u64)> {
         self.next_arrival().map(|it| (it.key, it.number))
     }
 
-    /// The next key, with all that the stream knows of it.
+    /// Returns the next key with its number and importance. None at the end of the stream.
     #[inline]
     pub fn next_arrival(&mut self) -> Option<Arrival<'_>> {
         if self.left == 0 {
@@ -215,12 +214,12 @@ impl Stream {
         })
     }
 
-    /// How many keys have come.
-    pub fn place(&self) -> u64 {
+    /// The number of keys generated so far.
+    pub fn position(&self) -> u64 {
         self.count - self.left
     }
 
-    /// All keys' numbers are below this.
+    /// An exclusive upper bound on the key numbers.
     pub fn universe(&self) -> u64 {
         match &self.source {
             Source::Shuffle(shuffle) => shuffle.distinct(),
@@ -232,7 +231,7 @@ impl Stream {
         }
     }
 
-    /// What is needed to know this stream's first occurrences.
+    /// Returns an empty exact set for the key numbers of this stream.
     pub fn truth(&self) -> Truth {
         Truth::for_numbers(self.universe(), self.count)
     }
@@ -269,9 +268,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// No key of a stream is beyond what its truth has room for.
     #[test]
-    fn truth_has_room_for_every_key() {
+    fn the_exact_set_accepts_every_key() {
         for text in [
             "shuffle:60",
             "uniform:60",
@@ -292,9 +290,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// Golden: a stream named in a document must stay what it was.
+    /// Golden values: documents name streams, so a stream must never change.
     #[test]
-    fn streams_are_fixed_by_their_seed() {
+    fn a_seed_determines_the_stream() {
         for (text, golden) in [
             (
                 "shuffle:60",

@@ -1,28 +1,27 @@
-//! Uniform picks: `shuffle:X` and `uniform:X`.
+//! Uniform choices: `shuffle:X` and `uniform:X`.
 //!
-//! `shuffle:X` is the stream of the papers by Bera and Dutta: D = X % of N keys, each at
-//! least once; the other N − D places are uniform picks of those D keys; all places are
-//! shuffled. It is made here without a table of N places: walking the shuffled places
-//! one by one, the next is a first-time slot with a chance of (those left) ÷ (places
-//! left), and else a uniform pick. As the picks are uniform the names of the keys do
-//! not matter, so first-time slots may take them in any fixed order. The law of the
-//! stream is exactly that of the shuffled table.
+//! `shuffle:X` is the stream of the papers by Bera and Dutta. D = X % of N positions hold each of D
+//! keys once; the other N − D positions hold uniform choices among those D keys; all positions are
+//! shuffled. This generator needs no table of N positions. The next position holds one of the D
+//! guaranteed keys with probability (guaranteed keys left) ÷ (positions left), and a uniform choice
+//! otherwise. Choices are uniform, so the numbering of keys does not matter, and guaranteed keys
+//! can be taken in a fixed order. The distribution is exactly that of the shuffled table.
 
 use rand::Rng;
 
 use crate::fingerprint::reduce;
 
-/// How many of `count` places are `percent` of them: at least one, if there are any.
+/// Returns `percent` of `count`, rounded, but at least 1 if `count` is not 0.
 pub(super) fn distinct_of(count: u64, percent: f64) -> u64 {
     let distinct = (count as f64 * percent / 100.0).round() as u64;
     distinct.clamp(count.min(1), count)
 }
 
-/// A shuffled table of picks, walked place by place.
+/// The stream `shuffle:X`.
 #[derive(Clone, Debug)]
 pub(super) struct Shuffle {
     distinct: u64,
-    firsts_left: u64,
+    guaranteed_left: u64,
 }
 
 impl Shuffle {
@@ -30,7 +29,7 @@ impl Shuffle {
         let distinct = distinct_of(count, distinct_percent);
         Shuffle {
             distinct,
-            firsts_left: distinct,
+            guaranteed_left: distinct,
         }
     }
 
@@ -38,20 +37,20 @@ impl Shuffle {
         self.distinct
     }
 
-    /// The key at the next place, of which `left` are left.
+    /// Returns the key at the next position. `left` positions are left.
     #[inline]
     pub fn next(&mut self, left: u64, rng: &mut impl Rng) -> u64 {
-        if reduce(rng.next_u64(), left) < self.firsts_left {
-            self.firsts_left -= 1;
-            self.distinct - 1 - self.firsts_left
+        if reduce(rng.next_u64(), left) < self.guaranteed_left {
+            self.guaranteed_left -= 1;
+            self.distinct - 1 - self.guaranteed_left
         } else {
             reduce(rng.next_u64(), self.distinct)
         }
     }
 }
 
-/// How many keys `count` uniform picks must choose among for `share` of them to be first
-/// occurrences: the u·count with u·(1 − e^(−1/u)) = share.
+/// Returns the number of keys for which `share` of `count` uniform choices are first occurrences:
+/// u·count, where u·(1 − e^(−1/u)) = share.
 pub(super) fn uniform_universe(count: u64, share: f64) -> u64 {
     const MAX_UNIVERSE: f64 = (1u64 << 40) as f64;
     let distinct_share = |u: f64| u * -libm::expm1(-1.0 / u);
@@ -76,18 +75,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shuffle_has_exactly_the_distinct_keys_it_names() {
+    fn shuffle_has_exactly_the_requested_distinct_keys() {
         for (percent, expected) in [("15", 1500), ("60", 6000), ("100", 10_000), ("0.01", 1)] {
             let keys = numbers(&format!("shuffle:{percent}"), 10_000, 5);
             assert_eq!((keys.len(), distinct(&keys)), (10_000, expected));
         }
     }
 
-    /// Against the definition: the table, filled and shuffled. Compared is the number of
-    /// first occurrences among the first half of the places, whose mean over 200 seeds
-    /// has a standard error of about 0.5.
+    /// Compares with the definition, a shuffled table, by the number of first occurrences in the
+    /// first half. Its mean over 200 seeds has a standard error of about 0.5.
     #[test]
-    fn shuffle_follows_the_law_of_the_shuffled_table() {
+    fn shuffle_has_the_distribution_of_a_shuffled_table() {
         use rand::seq::SliceRandom;
         let (count, distinct_keys, rounds) = (1000u64, 300u64, 200);
         let first_half = |keys: &[u64]| distinct(&keys[..500]) as f64;
@@ -95,17 +93,17 @@ mod tests {
         for seed in 0..rounds {
             ours += first_half(&numbers("shuffle:30", count, seed));
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed + 1_000_000);
-            let mut places: Vec<u64> = (0..distinct_keys).collect();
-            places.extend((distinct_keys..count).map(|_| reduce(rng.next_u64(), distinct_keys)));
-            places.shuffle(&mut rng);
-            table += first_half(&places);
+            let mut keys: Vec<u64> = (0..distinct_keys).collect();
+            keys.extend((distinct_keys..count).map(|_| reduce(rng.next_u64(), distinct_keys)));
+            keys.shuffle(&mut rng);
+            table += first_half(&keys);
         }
         let difference = (ours - table) / rounds as f64;
         assert!(difference.abs() < 2.5, "{difference}");
     }
 
     #[test]
-    fn uniform_has_about_the_distinct_keys_it_names() {
+    fn uniform_has_about_the_requested_distinct_keys() {
         for percent in [15.0, 60.0, 90.0] {
             let keys = numbers(&format!("uniform:{percent}"), 100_000, 3);
             let found = 100.0 * distinct(&keys) as f64 / keys.len() as f64;

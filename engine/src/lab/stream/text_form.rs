@@ -1,76 +1,76 @@
-//! The text form of a stream: a name and its numbers, between colons.
+//! The text form of a stream: a name and its numbers, separated by colons.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ImportanceLaw, StreamSpec};
 
-/// The forms a stream can have, with what they mean.
+/// The text forms of streams, with their meaning.
 pub const STREAM_FORMS: &[(&str, &str)] = &[
     (
         "shuffle:X",
-        "X % of the keys are first occurrences; every place is a uniform pick, shuffled",
+        "X % of the keys are first occurrences; repeats are uniform choices among all keys",
     ),
     (
         "uniform:X",
-        "independent uniform picks from as many keys as make X % of them first occurrences",
+        "independent uniform choices among as many keys as give X % first occurrences",
     ),
     (
         "zipf:A:U",
-        "independent picks of U keys, the r-th most popular with a weight of 1/r^A",
+        "independent choices among U keys; the r-th most popular has weight 1/r^A",
     ),
     (
         "drift:X:W",
-        "X % are first occurrences; repeats are uniform picks of the W newest keys",
+        "X % are first occurrences; repeats are uniform choices among the W newest keys",
     ),
     (
         "poisson:R:U",
-        "a share R of the keys, at random places, is picked with an exponential popularity of \
-         mean U; the others come once",
+        "a share R of the keys, at random positions, has an exponential popularity of mean U; \
+         the others occur once",
     ),
     (
         "bmodel:B:L:V:U",
-        "as poisson, for a share V in bursts: L halvings, the share B to one half; V·(2B)^L ≤ 1",
+        "like poisson, for a share V in bursts: L halvings, share B to one half; V·(2B)^L ≤ 1",
     ),
     (
         "importance-linear:X",
-        "shuffle:X of keys whose importance, after a tab, is even from 1 to 50",
+        "shuffle:X with an importance after a tab, uniform from 1 to 50",
     ),
     (
         "importance-exponential:X",
-        "shuffle:X of keys of which most have a low importance, few a high one up to 50",
+        "shuffle:X with an importance after a tab, mostly low, at most 50",
     ),
     (
         "crawl:S:P",
-        "the links met by a breadth-first crawl of S synthetic sites of about P pages each",
+        "the links found by a breadth-first crawl of S synthetic sites with about P pages each",
     ),
 ];
 
-/// Most sites, and most pages a site, of a synthetic crawl.
+/// The greatest number of sites, and of pages per site, of a synthetic crawl.
 const MAX_CRAWL_SIDE: u64 = 1 << 20;
-/// Most keys that picks choose among.
+/// The greatest number of keys to choose among.
 const MAX_KEYS: u64 = 1 << 40;
-/// Most halvings of the b-model.
+/// The greatest number of halvings of the b-model.
 const MAX_LEVELS: u64 = 32;
 
-/// A text that is not a stream.
+/// The error for a text that is not a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
     /// No stream has this name.
-    #[error("there is no stream `{found}`; there are: {}", forms())]
+    #[error("there is no stream `{found}`; the streams are: {}", forms())]
     UnknownStream {
-        /// The text given.
+        /// The given text.
         found: String,
     },
-    /// A part that does not fit.
+    /// A part of the text is wrong.
     #[error("stream `{stream}`: {expected}; found `{found}`")]
     BadPart {
         /// The whole text.
         stream: String,
-        /// What should stand there.
+        /// What the part must be.
         expected: &'static str,
-        /// What stands there.
+        /// The given part.
         found: String,
     },
 }
@@ -80,7 +80,7 @@ fn forms() -> String {
     forms.join(", ")
 }
 
-/// The parts of a text, taken one by one.
+/// The parts of a text, consumed one by one.
 struct Parts<'a> {
     text: &'a str,
     rest: std::str::Split<'a, char>,
@@ -99,7 +99,7 @@ impl<'a> Parts<'a> {
         self.rest.next()
     }
 
-    /// The next part as a number within limits, the lower one included.
+    /// Parses the next part as a number within limits, both included.
     fn real(&mut self, limits: (f64, f64), expected: &'static str) -> Result<f64, StreamError> {
         let part = self.next().unwrap_or("");
         let number = part.parse::<f64>().ok();
@@ -108,7 +108,7 @@ impl<'a> Parts<'a> {
             .ok_or_else(|| self.bad(expected, part))
     }
 
-    /// The next part as a whole number within limits.
+    /// Parses the next part as an integer within limits, both included.
     fn whole(&mut self, limits: (u64, u64), expected: &'static str) -> Result<u64, StreamError> {
         let part = self.next().unwrap_or("");
         let number = part.parse::<u64>().ok();
@@ -118,18 +118,18 @@ impl<'a> Parts<'a> {
     }
 
     fn percent(&mut self) -> Result<f64, StreamError> {
-        let above_nothing = f64::MIN_POSITIVE;
-        let expected = "the share of distinct keys is above 0 and at most 100";
-        self.real((above_nothing, 100.0), expected)
+        let above_zero = f64::MIN_POSITIVE;
+        let expected = "X, the percentage of distinct keys, must be above 0 and at most 100";
+        self.real((above_zero, 100.0), expected)
     }
 
     fn mean(&mut self) -> Result<u64, StreamError> {
-        let expected = "U, the mean of the popularity, is a whole number from 1 to 2^40";
+        let expected = "U, the mean of the popularity, must be a whole number from 1 to 2^40";
         self.whole((1, MAX_KEYS), expected)
     }
 
     fn crawl_side(&mut self, default: u64) -> Result<u64, StreamError> {
-        let expected = "sites and pages are whole numbers from 1 to 1048576";
+        let expected = "sites and pages must be whole numbers from 1 to 1048576";
         match self.rest.clone().next() {
             None => Ok(default),
             Some(_) => self.whole((1, MAX_CRAWL_SIDE), expected),
@@ -137,19 +137,19 @@ impl<'a> Parts<'a> {
     }
 
     fn bursts(&mut self) -> Result<StreamSpec, StreamError> {
-        let bias = self.real((0.5, 1.0), "B, the bias, is from 0.5 to 1")?;
+        let bias = self.real((0.5, 1.0), "B, the bias, must be from 0.5 to 1")?;
         let levels = self.whole(
             (0, MAX_LEVELS),
-            "L, the number of halvings, is a whole number from 0 to 32",
+            "L, the number of halvings, must be a whole number from 0 to 32",
         )?;
         let part = self.rest.clone().next().unwrap_or("");
         let volume = self.real(
             (f64::MIN_POSITIVE, 1.0),
-            "V, the share of arrivals, is above 0 and at most 1",
+            "V, the share of arrivals, must be above 0 and at most 1",
         )?;
         let fullest = (0..levels).fold(volume, |density, _| density * 2.0 * bias);
         if fullest > 1.0 + 1e-9 {
-            let expected = "the fullest span must have room for its arrivals: V·(2B)^L ≤ 1";
+            let expected = "the fullest span must have enough positions: V·(2B)^L ≤ 1";
             return Err(self.bad(expected, part));
         }
         Ok(StreamSpec::Bmodel {
@@ -167,7 +167,7 @@ impl FromStr for StreamSpec {
     fn from_str(text: &str) -> Result<Self, StreamError> {
         let rest = text.split(':');
         let mut parts = Parts { text, rest };
-        let above_nothing = f64::MIN_POSITIVE;
+        let above_zero = f64::MIN_POSITIVE;
         let spec = match parts.next().unwrap_or("") {
             "shuffle" => StreamSpec::Shuffle {
                 distinct_percent: parts.percent()?,
@@ -177,25 +177,25 @@ impl FromStr for StreamSpec {
             },
             "zipf" => StreamSpec::Zipf {
                 exponent: parts.real(
-                    (above_nothing, 10.0),
-                    "the exponent is above 0 and at most 10",
+                    (above_zero, 10.0),
+                    "A, the exponent, must be above 0 and at most 10",
                 )?,
                 universe: parts.whole(
                     (1, MAX_KEYS),
-                    "the number of keys is a whole number from 1 to 2^40",
+                    "U, the number of keys, must be a whole number from 1 to 2^40",
                 )?,
             },
             "drift" => StreamSpec::Drift {
                 distinct_percent: parts.percent()?,
                 window: parts.whole(
                     (1, MAX_KEYS),
-                    "W, the number of newest keys, is a whole number from 1 to 2^40",
+                    "W, the number of newest keys, must be a whole number from 1 to 2^40",
                 )?,
             },
             "poisson" => StreamSpec::Poisson {
                 rate: parts.real(
-                    (above_nothing, 1.0),
-                    "R, the share of arrivals, is above 0 and at most 1",
+                    (above_zero, 1.0),
+                    "R, the share of arrivals, must be above 0 and at most 1",
                 )?,
                 mean: parts.mean()?,
             },
@@ -219,7 +219,7 @@ impl FromStr for StreamSpec {
             }
         };
         match parts.next() {
-            Some(extra) => Err(parts.bad("nothing more is expected", extra)),
+            Some(extra) => Err(parts.bad("there must be no further part", extra)),
             None => Ok(spec),
         }
     }
@@ -278,9 +278,8 @@ mod tests {
         }
     }
 
-    /// Every form of the list is one that the parser knows.
     #[test]
-    fn every_form_listed_is_known() {
+    fn every_listed_form_is_parsed() {
         for (form, _) in STREAM_FORMS {
             let name = form.split(':').next().unwrap_or("");
             let parsed = name.parse::<StreamSpec>();
@@ -292,17 +291,18 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_part() {
+    fn errors_name_the_wrong_part() {
         let error = |text: &str| text.parse::<StreamSpec>().expect_err(text).to_string();
         assert!(
-            error("suffle:6").starts_with("there is no stream `suffle:6`; there are: shuffle:X")
+            error("suffle:6")
+                .starts_with("there is no stream `suffle:6`; the streams are: shuffle:X")
         );
         assert!(error("shuffle").contains("above 0 and at most 100; found ``"));
         assert!(error("shuffle:0").contains("found `0`"));
         assert!(error("shuffle:nan").contains("found `nan`"));
         assert!(error("zipf:1").contains("whole number"));
         assert!(error("zipf:1:0").contains("found `0`"));
-        assert!(error("shuffle:5:6").contains("nothing more is expected; found `6`"));
+        assert!(error("shuffle:5:6").contains("there must be no further part; found `6`"));
         assert!(error("drift:5").contains("W, the number of newest keys"));
         assert!(error("drift:5:0").contains("found `0`"));
         assert!(error("poisson:1.5:9").contains("R, the share of arrivals"));

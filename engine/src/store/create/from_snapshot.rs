@@ -1,15 +1,14 @@
-//! Writing a state as a new store.
+//! Creating a store from the state of another.
 
-use super::beginning::Beginning;
-use super::checksum::StoreId;
-use super::error::{Damage, StoreError};
-use super::medium::Medium;
-use super::snapshot::Snapshot;
-use super::superblock::Superblock;
+use super::initial_files::InitialFiles;
+use crate::store::error::{Damage, StoreError};
+use crate::store::format::checksum::StoreId;
+use crate::store::format::superblock::Superblock;
+use crate::store::medium::Medium;
+use crate::store::snapshot::Snapshot;
 
-/// Writes a state into files of zeros: its first image, an empty log, and a mark that says
-/// that all of it is durable. Reads it back to be sure.
-pub fn plant(
+/// Writes a snapshot as a new store into files of zeros, reads it back, and compares the two.
+pub fn create_from_snapshot(
     medium: &impl Medium,
     store_id: StoreId,
     snapshot: Snapshot,
@@ -20,8 +19,8 @@ pub fn plant(
         unix_seconds: medium.unix_seconds(),
         ..snapshot.superblock.clone()
     };
-    let written = Beginning::new(store_id, described, Some(&*snapshot.region)).write(medium)?;
-    // One region in memory at a time: they can be large.
+    let written = InitialFiles::new(store_id, described, Some(&*snapshot.region)).write(medium)?;
+    // Regions can be large: keep only one in memory.
     drop(snapshot);
     let copy = Snapshot::load(medium, written)?;
     if copy.digest() == digest {
@@ -30,7 +29,7 @@ pub fn plant(
     Err(StoreError::Corrupt(Damage {
         file: copy.superblock.file(),
         offset: 0,
-        expected: format!("the state {digest:016x} that was written"),
+        expected: format!("the state that was written, {digest:016x}"),
         found: format!("{:016x}", copy.digest()),
     }))
 }

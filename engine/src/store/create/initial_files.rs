@@ -1,44 +1,49 @@
-//! What the files of a store hold when it begins.
+//! The initial contents of a store's files.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use super::checksum::StoreId;
-use super::error::StoreError;
-use super::frame::encode_log_header;
-use super::image::{table_checksum, table_of};
-use super::layout::{BLOCK_BYTES, LOG_START, Layout};
-use super::mark::Mark;
-use super::medium::{Medium, StoreFile};
-use super::superblock::{LogPosition, Superblock};
+use crate::store::error::StoreError;
+use crate::store::file_access::FileAccess;
+use crate::store::format::checksum::StoreId;
+use crate::store::format::frame::encode_log_header;
+use crate::store::format::image::{table_checksum, table_of};
+use crate::store::format::layout::{BLOCK_BYTES, LOG_START, Layout};
+use crate::store::format::mark::Mark;
+use crate::store::format::superblock::{LogPosition, Superblock};
+use crate::store::medium::{Medium, StoreFile};
 
-/// How much of a region is one part.
+/// The number of bytes per part of a region.
 const PART_BYTES: usize = 32 * BLOCK_BYTES as usize;
 
-/// A store's first image, an empty log and a mark that says that all of it is durable. All
-/// else in its files is zeros.
-pub struct Beginning<R> {
+/// The initial contents of a store's files: the first image, an empty log, and a mark that
+/// says that everything is durable. All other bytes are zeros.
+pub struct InitialFiles<R> {
     superblock: Superblock,
     table: Vec<u8>,
-    /// Nothing if it is all zeros.
+    /// None if it is all zeros.
     region: Option<R>,
 }
 
-/// Bytes of a file.
+/// Part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
-    /// Which file.
+pub struct FilePart<'a> {
+    /// The file.
     pub file: StoreFile,
-    /// Where in it.
+    /// The offset in the file.
     pub offset: u64,
-    /// What is there.
+    /// The bytes at that offset.
     pub bytes: Cow<'a, [u8]>,
 }
 
-impl<R: Deref<Target = [u8]>> Beginning<R> {
-    /// Of a store that a superblock describes, which gets this identity, and the first
-    /// generation and log. Its registers belong to the region; without one, to zeros.
-    pub(super) fn new(store_id: StoreId, described: Superblock, region: Option<R>) -> Self {
+impl<R: Deref<Target = [u8]>> InitialFiles<R> {
+    /// Describes a store with the parameters and registers of `described`, a new identity, and
+    /// the first generation and epoch. A region of None is all zeros.
+    pub(in crate::store) fn new(
+        store_id: StoreId,
+        described: Superblock,
+        region: Option<R>,
+    ) -> Self {
         let (_, chain) = encode_log_header(&store_id, 0, 0);
         let mut superblock = Superblock {
             store_id,
@@ -53,64 +58,52 @@ impl<R: Deref<Target = [u8]>> Beginning<R> {
         };
         let table = table_of(&store_id, 0, &superblock.layout, region.as_deref());
         superblock.table_checksum = table_checksum(&superblock, &table);
-        Beginning {
+        InitialFiles {
             superblock,
             table,
             region,
         }
     }
 
-    /// How large the files are.
+    /// Returns the sizes of the files.
     pub fn layout(&self) -> Layout {
         self.superblock.layout
     }
 
-    /// All that is not zeros. What makes the store one comes last.
-    pub fn parts(&self) -> Result<impl Iterator<Item = Part<'_>>, StoreError> {
-        let superblock = self.head()?;
+    /// Returns all parts that are not zeros. The superblock is last, because it makes the files
+    /// a valid store.
+    pub fn parts(&self) -> Result<impl Iterator<Item = FilePart<'_>>, StoreError> {
+        let superblock = self.superblock_part()?;
         let before = [self.log_header()].into_iter().chain(self.marks());
-        Ok(before.chain(self.body()).chain([superblock]))
+        Ok(before.chain(self.region_and_table()).chain([superblock]))
     }
 
-    /// Writes all of it into files of zeros.
-    pub(super) fn write(self, medium: &impl Medium) -> Result<Superblock, StoreError> {
-        let write = |Part {
-                         file,
-                         offset,
-                         bytes,
-                     }: Part<'_>| {
-            medium
-                .write(file, offset, &bytes)
-                .map_err(|error| StoreError::on_file("write", file, error))
-        };
-        let sync = |file: StoreFile| {
-            medium
-                .sync(file)
-                .map_err(|error| StoreError::on_file("sync", file, error))
-        };
+    /// Writes all parts into files of zeros and syncs them.
+    pub(in crate::store) fn write(self, medium: &impl Medium) -> Result<Superblock, StoreError> {
+        let write = |part: FilePart<'_>| medium.write_at(part.file, part.offset, &part.bytes);
         let image = self.superblock.file();
         write(self.log_header())?;
-        sync(StoreFile::log(0))?;
+        medium.sync_file(StoreFile::log(0))?;
         self.marks().try_for_each(write)?;
-        sync(StoreFile::Mark)?;
-        self.body().try_for_each(write)?;
-        sync(image)?;
-        write(self.head()?)?;
-        sync(image)?;
+        medium.sync_file(StoreFile::Mark)?;
+        self.region_and_table().try_for_each(write)?;
+        medium.sync_file(image)?;
+        write(self.superblock_part()?)?;
+        medium.sync_file(image)?;
         Ok(self.superblock)
     }
 
-    fn log_header(&self) -> Part<'_> {
+    fn log_header(&self) -> FilePart<'_> {
         let (header, _) = encode_log_header(&self.superblock.store_id, 0, 0);
-        Part {
+        FilePart {
             file: StoreFile::log(0),
             offset: 0,
             bytes: header.into(),
         }
     }
 
-    /// A store that has observed nothing starts with one slot.
-    fn marks(&self) -> impl Iterator<Item = Part<'_>> {
+    /// An empty store starts with one slot, one with a region with two.
+    fn marks(&self) -> impl Iterator<Item = FilePart<'_>> {
         let turns = match self.region {
             None => 0..=0,
             Some(_) => 1..=2,
@@ -121,7 +114,7 @@ impl<R: Deref<Target = [u8]>> Beginning<R> {
                 sequence: self.superblock.log.sequence,
                 incarnation: 0,
             };
-            Part {
+            FilePart {
                 file: StoreFile::Mark,
                 offset: mark.offset(),
                 bytes: mark.encode(&self.superblock.store_id).to_vec().into(),
@@ -129,18 +122,18 @@ impl<R: Deref<Target = [u8]>> Beginning<R> {
         })
     }
 
-    /// The region and the table.
-    fn body(&self) -> impl Iterator<Item = Part<'_>> {
+    /// The region and the table of checksums.
+    fn region_and_table(&self) -> impl Iterator<Item = FilePart<'_>> {
         let (file, layout) = (self.superblock.file(), self.superblock.layout);
         let region = self.region.as_deref().unwrap_or_default();
         let pieces = region.chunks(PART_BYTES);
         let starts = (layout.block_offset(0)..).step_by(PART_BYTES);
-        let region = starts.zip(pieces).map(move |(offset, bytes)| Part {
+        let region = starts.zip(pieces).map(move |(offset, bytes)| FilePart {
             file,
             offset,
             bytes: bytes.into(),
         });
-        let table = Part {
+        let table = FilePart {
             file,
             offset: layout.table_offset(),
             bytes: self.table.as_slice().into(),
@@ -148,8 +141,8 @@ impl<R: Deref<Target = [u8]>> Beginning<R> {
         region.chain([table])
     }
 
-    fn head(&self) -> Result<Part<'_>, StoreError> {
-        Ok(Part {
+    fn superblock_part(&self) -> Result<FilePart<'_>, StoreError> {
+        Ok(FilePart {
             file: self.superblock.file(),
             offset: 0,
             bytes: self.superblock.encode()?.into(),

@@ -1,127 +1,225 @@
-//! What a new store is to be.
+//! The options of a new store.
 
-use super::beginning::Beginning;
-use super::checksum::StoreId;
-use super::error::StoreError;
-use super::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
-use super::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
+use super::initial_files::InitialFiles;
 use crate::audit::AuditedFilter;
-use crate::filter::{FilterSpec, Registers};
+use crate::byte_size::{ByteSize, ByteSizeError};
+use crate::filter::{DEFAULT_MEMORY, FilterSpec, Registers, SpecError};
 use crate::region::Memory;
-use crate::seen_set::{CreateError, SeenSet, build_for_keys};
+use crate::seen_set::{self, CreateError, SeenSet, SeenSetBuilder, build_for_keys};
+use crate::store::error::StoreError;
+use crate::store::format::checksum::StoreId;
+use crate::store::format::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
+use crate::store::format::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
 
-/// What a new store is to be.
-#[derive(Clone, Debug)]
+/// Options of a new store.
+///
+/// An option that is not set has a default if the store is created. If
+/// [`open_or_create`](crate::store::Store::open_or_create) finds a store, only the options
+/// that were set must agree with it.
+///
+/// ```
+/// use dedupstore::store::CreateOptions;
+///
+/// let options = CreateOptions::new("bloom:k=4")?
+///     .memory("1GiB")
+///     .seed(1)
+///     .log_size("256MiB")
+///     .audit("1MiB")
+///     .normalization("whatwg");
+/// assert_eq!(options.layout()?.log_bytes, 256 << 20);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "options do nothing until a store is created with them"]
 pub struct CreateOptions {
-    /// Its filter.
-    pub filter: FilterSpec,
-    /// The memory of its filter.
-    pub memory_bits: u64,
-    /// The seed of its hash and of its choices; a random one if none is given, so that
-    /// nobody can choose keys that collide.
-    pub seed: Option<u64>,
-    /// The size of each of its two logs; that of the region, within reason, if none is given.
-    /// A checkpoint comes when a log is full, so larger logs mean fewer of them.
-    pub log_bytes: Option<u64>,
-    /// The bytes of the audit, beyond the filter's memory; 0 for none, and
-    /// [what fits the memory](AuditedFilter::default_audit_bytes) if nothing is given.
-    pub audit_bytes: Option<u32>,
-    /// How keys are changed before they are hashed, for those who feed it to know.
-    pub normalization: String,
+    pub(super) filter: Option<FilterSpec>,
+    pub(super) memory_bits: Option<Result<u64, ByteSizeError>>,
+    pub(super) seed: Option<u64>,
+    pub(super) log_size: Option<Result<ByteSize, ByteSizeError>>,
+    pub(super) audit: Option<Result<ByteSize, ByteSizeError>>,
+    pub(super) normalization: Option<String>,
+    pub(super) shards: Option<usize>,
+}
+
+/// What the options determine of a filter.
+struct Plan {
+    spec: FilterSpec,
+    filter: AuditedFilter,
+    memory_bits: u64,
+    audit_bytes: u32,
 }
 
 impl CreateOptions {
-    /// A filter in a memory size, and the defaults for the rest.
-    pub fn new(filter: FilterSpec, memory_bits: u64) -> Self {
-        CreateOptions {
-            filter,
+    /// Sets the filter, given as a [`FilterSpec`] or as its text form, and nothing else.
+    pub fn new(
+        filter: impl TryInto<FilterSpec, Error: Into<SpecError>>,
+    ) -> Result<Self, SpecError> {
+        let filter = filter.try_into().map_err(Into::into)?;
+        Ok(CreateOptions::default().filter(filter))
+    }
+
+    /// Sets the filter. The default is [`DEFAULT_FILTER`](crate::DEFAULT_FILTER).
+    pub fn filter(mut self, filter: impl Into<FilterSpec>) -> Self {
+        self.filter = Some(filter.into());
+        self
+    }
+
+    /// Sets the memory of the filter, as a number of bytes or as a text such as `"1GiB"`. The
+    /// default is [`DEFAULT_MEMORY`]. Creating the store reports a text that is no size.
+    pub fn memory(mut self, size: impl TryInto<ByteSize, Error: Into<ByteSizeError>>) -> Self {
+        let bits = size.try_into().map(ByteSize::bits);
+        self.memory_bits = Some(bits.map_err(Into::into));
+        self
+    }
+
+    /// Sets the memory of the filter in bits.
+    pub fn memory_bits(mut self, bits: u64) -> Self {
+        self.memory_bits = Some(Ok(bits));
+        self
+    }
+
+    /// Sets the seed of the hash function and of the filter's random choices. The default is
+    /// a random seed, so that nobody can choose keys that collide.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Sets the size of each of the two logs. The default is the size of the region, but at
+    /// least 1 MiB and at most 2 GiB. A full log starts a checkpoint, so larger logs mean
+    /// fewer checkpoints.
+    pub fn log_size(mut self, size: impl TryInto<ByteSize, Error: Into<ByteSizeError>>) -> Self {
+        self.log_size = Some(size.try_into().map_err(Into::into));
+        self
+    }
+
+    /// Sets the memory of the audit, which is added to the filter's; 0 for no audit. The
+    /// default is a sixteenth of the filter's, but at least 4 KiB and at most 768 KiB.
+    pub fn audit(mut self, size: impl TryInto<ByteSize, Error: Into<ByteSizeError>>) -> Self {
+        self.audit = Some(size.try_into().map_err(Into::into));
+        self
+    }
+
+    /// Sets the name of the normalization that is applied to keys before they are hashed. The
+    /// store records it for its users and does not apply it. The default is the empty name:
+    /// keys are hashed as they are.
+    pub fn normalization(mut self, name: impl Into<String>) -> Self {
+        self.normalization = Some(name.into());
+        self
+    }
+
+    /// Sets the number of shards of a [`SharedStore`](crate::store::SharedStore), 1 to 1000.
+    /// The default is the number of processors. A [`Store`](crate::store::Store) has no
+    /// shards and ignores this option.
+    pub fn shards(mut self, shards: usize) -> Self {
+        self.shards = Some(shards);
+        self
+    }
+
+    /// Creates an empty set with the same filter, memory and audit, without a store. Its seed
+    /// is 0 if none is set.
+    pub fn in_memory(&self) -> Result<SeenSet, CreateError> {
+        let plan = self.plan()?;
+        SeenSetBuilder::new(plan.spec)
+            .memory_bits(plan.memory_bits)
+            .seed(self.seed.unwrap_or(0))
+            .audit(plan.audit_bytes)
+            .build()
+    }
+
+    fn plan(&self) -> Result<Plan, CreateError> {
+        let spec = self.filter.clone().unwrap_or_default();
+        let memory_bits = self.memory_bits.clone();
+        let memory_bits = memory_bits.unwrap_or(Ok(DEFAULT_MEMORY.bits()))?;
+        let audit_bytes = match self.audit.clone() {
+            Some(size) => seen_set::audit_bytes(size?)?,
+            None => AuditedFilter::default_audit_bytes(memory_bits),
+        };
+        Ok(Plan {
+            filter: build_for_keys(&spec, memory_bits, audit_bytes)?,
+            spec,
             memory_bits,
-            seed: None,
-            log_bytes: None,
-            audit_bytes: None,
-            normalization: String::new(),
-        }
-    }
-
-    /// The same filter with the same audit in memory only; `seed` is used if none is given.
-    pub fn in_memory(&self, seed: u64) -> Result<SeenSet, CreateError> {
-        let seed = self.seed.unwrap_or(seed);
-        SeenSet::audited(&self.filter, self.memory_bits, seed, self.audit_bytes())
-    }
-
-    fn audit_bytes(&self) -> u32 {
-        let fitting = AuditedFilter::default_audit_bytes(self.memory_bits);
-        self.audit_bytes.unwrap_or(fitting)
-    }
-
-    /// The filter, with its audit.
-    fn build(&self) -> Result<AuditedFilter, StoreError> {
-        let filter = build_for_keys(&self.filter, self.memory_bits, self.audit_bytes())?;
-        Ok(filter)
-    }
-
-    /// How large the files will be; they never grow.
-    pub fn layout(&self) -> Result<Layout, StoreError> {
-        let region_bytes = self.build()?.region_bytes() as u64;
-        let as_the_region = region_bytes.clamp(1 << 20, 2 << 30);
-        let log_bytes = self.log_bytes.unwrap_or(as_the_region);
-        if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
-            return Err(StoreError::Parameters(format!(
-                "a log has {MIN_LOG_BYTES} to {MAX_LOG_BYTES} bytes; {log_bytes} were asked for"
-            )));
-        }
-        Ok(Layout {
-            region_bytes,
-            log_bytes: log_bytes.next_multiple_of(4096),
+            audit_bytes,
         })
     }
 
-    /// What the files hold of a store that has observed nothing. Its seed is this one.
-    pub(super) fn unused(
-        &self,
-        store_id: StoreId,
-        seed: u64,
-        unix_seconds: u64,
-    ) -> Result<Beginning<&'static [u8]>, StoreError> {
-        let described = self.describe(Registers::new(seed), seed, unix_seconds)?;
-        Ok(Beginning::new(store_id, described, None))
+    /// Returns the sizes of the store's files, which never change.
+    pub fn layout(&self) -> Result<Layout, StoreError> {
+        self.layout_of(&self.plan()?)
     }
 
-    /// What the files hold of a store that has observed what a set has: one
-    /// [made](CreateOptions::in_memory) from these options. It needs no disk, no clock and
-    /// no randomness: the identity, and the time in seconds since 1970, are the caller's.
+    fn layout_of(&self, plan: &Plan) -> Result<Layout, StoreError> {
+        let region_bytes = plan.filter.region_bytes() as u64;
+        let log_bytes = match self.log_size.clone() {
+            Some(size) => size.map_err(CreateError::from)?.bytes(),
+            None => region_bytes.clamp(1 << 20, 2 << 30),
+        };
+        if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
+            return Err(StoreError::LogSize {
+                requested: log_bytes,
+                minimum: MIN_LOG_BYTES,
+                maximum: MAX_LOG_BYTES,
+            });
+        }
+        Ok(Layout {
+            region_bytes,
+            log_bytes: round_log_bytes(log_bytes),
+        })
+    }
+
+    /// Returns the contents of the files of an empty store. `seed` is used if none is set.
+    pub(in crate::store) fn empty_store(
+        &self,
+        store_id: StoreId,
+        seed: impl FnOnce() -> u64,
+        unix_seconds: u64,
+    ) -> Result<InitialFiles<&'static [u8]>, StoreError> {
+        let seed = self.seed.unwrap_or_else(seed);
+        let plan = self.plan()?;
+        let superblock = self.describe(&plan, Registers::new(seed), seed, unix_seconds)?;
+        Ok(InitialFiles::new(store_id, superblock, None))
+    }
+
+    /// Returns the contents of the files of a store that has observed what `set` has. The set
+    /// must come from [`in_memory`](CreateOptions::in_memory) of the same options.
+    ///
+    /// This needs no disk, no clock and no randomness: the caller supplies the store's
+    /// identity, which must be random, and the time in seconds since 1970.
     pub fn primed(
         &self,
         set: SeenSet,
         store_id: StoreId,
         unix_seconds: u64,
-    ) -> Result<Beginning<Memory>, StoreError> {
+    ) -> Result<InitialFiles<Memory>, StoreError> {
         let seed = set.hasher().seed();
-        let described = self.describe(set.registers().clone(), seed, unix_seconds)?;
-        let (expected, found) = (described.layout.region_bytes, set.region().len());
-        if set.spec() != &self.filter || found as u64 != expected {
-            return Err(StoreError::Parameters(format!(
-                "a store of {} with a region of {expected} bytes cannot begin with a set of {} \
-                 with one of {found}",
-                self.filter,
-                set.spec(),
-            )));
+        let plan = self.plan()?;
+        let superblock = self.describe(&plan, set.registers().clone(), seed, unix_seconds)?;
+        let (expected, found) = (superblock.layout.region_bytes, set.region().len() as u64);
+        if set.spec() != &plan.spec || found != expected {
+            return Err(StoreError::SetMismatch {
+                expected: plan.spec.to_string(),
+                expected_bytes: expected,
+                found: set.spec().to_string(),
+                found_bytes: found,
+            });
         }
-        Ok(Beginning::new(store_id, described, Some(set.into_region())))
+        let region = set.into_region();
+        Ok(InitialFiles::new(store_id, superblock, Some(region)))
     }
 
-    /// A superblock of such a store but for what its beginning settles.
+    /// Returns the superblock, except for the fields that [`InitialFiles::new`] sets.
     fn describe(
         &self,
+        plan: &Plan,
         registers: Registers,
         seed: u64,
         unix_seconds: u64,
     ) -> Result<Superblock, StoreError> {
         let mut features = 0;
-        if self.build()?.filter().seen_leaves_no_trace() {
+        if plan.filter.filter().seen_leaves_state_unchanged() {
             features |= SPARSE_LOG;
         }
-        if self.audit_bytes() > 0 {
+        if plan.audit_bytes > 0 {
             features |= AUDIT;
         }
         Ok(Superblock {
@@ -135,17 +233,51 @@ impl CreateOptions {
                 sequence: 0,
             },
             table_checksum: 0,
-            layout: self.layout()?,
+            layout: self.layout_of(plan)?,
             unix_seconds,
-            audit_bytes: self.audit_bytes(),
+            audit_bytes: plan.audit_bytes,
             registers,
             parameters: Parameters {
-                filter: self.filter.to_string(),
-                memory_bits: self.memory_bits,
+                filter: plan.spec.to_string(),
+                memory_bits: plan.memory_bits,
                 seed,
-                normalization: self.normalization.clone(),
+                normalization: self.normalization.clone().unwrap_or_default(),
                 created_unix_seconds: unix_seconds,
             },
         })
     }
+
+    /// Returns the number of shards, if it is set.
+    #[cfg(not(target_family = "wasm"))]
+    pub(in crate::store) fn shard_count(&self) -> Option<usize> {
+        self.shards
+    }
+
+    /// Returns the options of each shard: an equal share of the memory and of the log size.
+    /// What is not set stays so.
+    #[cfg(not(target_family = "wasm"))]
+    pub(in crate::store) fn for_one_of(&self, shards: usize) -> Self {
+        let share = |total: u64| total / shards as u64;
+        let log_share =
+            |size: ByteSize| ByteSize::from_bytes(share(size.bytes()).max(MIN_LOG_BYTES));
+        CreateOptions {
+            memory_bits: self.memory_bits.clone().map(|bits| bits.map(share)),
+            log_size: self.log_size.clone().map(|size| size.map(log_share)),
+            shards: None,
+            ..self.clone()
+        }
+    }
+
+    /// Sets the memory and the seed if they are not set, so that the shards can share them.
+    #[cfg(not(target_family = "wasm"))]
+    pub(in crate::store) fn with_memory_and_seed(mut self, seed: impl FnOnce() -> u64) -> Self {
+        self.memory_bits.get_or_insert(Ok(DEFAULT_MEMORY.bits()));
+        self.seed.get_or_insert_with(seed);
+        self
+    }
+}
+
+/// A log is a whole number of pages.
+pub(super) fn round_log_bytes(log_bytes: u64) -> u64 {
+    log_bytes.next_multiple_of(4096)
 }

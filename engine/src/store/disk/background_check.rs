@@ -1,67 +1,57 @@
-//! Checking an image after the store has been opened.
+//! Checking the blocks of an image while the store is in use.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::durable::Progress;
+use super::progress::Progress;
+use super::thread::spawn;
 use crate::store::error::StoreError;
-use crate::store::image::check_blocks;
+use crate::store::format::image::verify_blocks;
+use crate::store::format::superblock::Superblock;
 use crate::store::medium::Medium;
-use crate::store::superblock::Superblock;
 
-/// A check of every block that was put off, under way. A bad block poisons the store; no
-/// checkpoint may be taken before the check has ended, lest it give rot a good checksum.
-pub struct DeferredCheck {
+/// A check of every block that runs while the store is in use. A bad block poisons the store.
+///
+/// **Invariant:** no checkpoint starts before the check has ended, because a checkpoint would
+/// write corrupt blocks with correct checksums.
+pub struct BackgroundCheck {
     thread: Option<JoinHandle<Result<(), StoreError>>>,
 }
 
-impl DeferredCheck {
+impl BackgroundCheck {
+    /// Starts the check of an image; without `threads`, runs it here.
     pub fn start<M: Medium>(
         progress: &Arc<Progress<M>>,
         image: Superblock,
         threads: bool,
     ) -> Result<Self, StoreError> {
-        let shared = Arc::clone(progress);
-        let check = move || {
-            let mut first = None;
-            let checked = check_blocks(&shared.medium, &image, |damage| {
-                first.get_or_insert(damage);
-            });
-            let found = first.map_or(Ok(()), |damage| Err(StoreError::Corrupt(damage)));
-            checked.and(found).map_err(|error| shared.poison(error))
-        };
+        let progress = Arc::clone(progress);
+        let check =
+            move || verify_blocks(&progress.medium, &image).map_err(|error| progress.poison(error));
         if !threads {
             check()?;
-            return Ok(DeferredCheck { thread: None });
+            return Ok(BackgroundCheck { thread: None });
         }
-        let thread = std::thread::Builder::new()
-            .name("dedupstore check".to_owned())
-            .spawn(check)
-            .map_err(|error| StoreError::Io {
-                operation: "start",
-                place: "a thread".to_owned(),
-                error,
-            })?;
-        Ok(DeferredCheck {
-            thread: Some(thread),
+        Ok(BackgroundCheck {
+            thread: Some(spawn("check", check)?),
         })
     }
 
-    /// Waits for the check to end.
+    /// Waits for the check to end and returns what it found.
     pub fn wait(mut self) -> Result<(), StoreError> {
         match self.thread.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => Ok(()),
             Some(Ok(Err(error))) => Err(error),
             Some(Err(_)) => Err(StoreError::Poisoned {
-                cause: "the check of the image broke off".to_owned(),
+                cause: "the background check of the image stopped early".to_owned(),
             }),
         }
     }
 }
 
-/// The thread holds the medium, and with it the lock: who drops a store and opens it again
-/// must not find it in use.
-impl Drop for DeferredCheck {
+/// Waits for the thread. It holds the medium and with it the lock: a store that was dropped
+/// and is opened again must not be in use.
+impl Drop for BackgroundCheck {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

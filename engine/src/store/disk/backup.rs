@@ -1,28 +1,29 @@
-//! A copy of a store, beside its writer or not.
+//! Copying a store, even while a writer has it open.
 
 use std::path::Path;
 
+use super::create::random_id;
 use super::directory::Directory;
-use super::making::random_id;
+use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
-use crate::store::plant::plant;
 use crate::store::snapshot::Snapshot;
 
-/// What a copy holds.
+/// The result of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupReport {
-    /// Observations in it: at least those that were durable when the copying began.
+    /// The number of observations in the copy: at least those that were durable when the
+    /// backup started.
     pub observations: u64,
-    /// The state's digest, which the copy was read back to compare.
+    /// The digest of the state. The copy was read back to compare it.
     pub digest: u64,
-    /// The copy's size on disk.
+    /// The size of the copy on disk.
     pub disk_bytes: u64,
 }
 
-/// Copies a store to a path where nothing is yet. The copy is a store of its own: complete,
-/// with another identity, and read back before it gets its name. The source is only read,
-/// without a lock.
+/// Copies a store to a path that does not exist. The copy is a complete store with an identity
+/// of its own, and is read back before it gets its name. The source is only read, without a
+/// lock.
 pub fn backup(
     source: impl AsRef<Path>,
     destination: impl AsRef<Path>,
@@ -42,7 +43,7 @@ pub fn backup(
         disk_bytes: layout.disk_bytes(),
     };
     Directory::create(destination, &layout, |directory| {
-        plant(directory, random_id(), snapshot)
+        create_from_snapshot(directory, random_id(), snapshot)
     })?;
     Ok(report)
 }

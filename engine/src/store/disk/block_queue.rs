@@ -1,19 +1,20 @@
-//! Blocks on their way from the writer, who is about to change them, to the thread that
-//! writes the image.
+//! A queue of blocks from the writer, which is about to change them, to the checkpoint thread,
+//! which writes them to the image.
 //!
-//! A filter touches its region at random, so soon after a freeze the writer has to save
-//! most blocks itself. Copying one is faster than a call to the system that writes it, and
-//! two threads that write to one file wait for each other in the kernel. So the writer
-//! copies into memory of a fixed size and goes on; where that is full it waits, which
-//! keeps it to the pace at which the image is written.
+//! A filter accesses its region at random, so soon after a freeze the writer has to save most
+//! blocks itself. Copying a block is faster than a system call that writes it, and two threads
+//! that write to one file wait for each other in the kernel. So the writer copies blocks into
+//! a queue of bounded size. If the queue is full, the writer waits for the checkpoint thread.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// Copies of blocks that follow each other, behind one another.
+use crate::store::lock::lock;
+
+/// Copies of runs of adjacent blocks, in one buffer.
 #[derive(Debug, Default)]
 pub struct Copies {
     bytes: Vec<u8>,
-    /// The first block of each run, and where the run ends in the bytes.
+    /// The first block of each run, and the end of the run in `bytes`.
     runs: Vec<(u64, usize)>,
 }
 
@@ -28,7 +29,7 @@ impl Copies {
         self.runs.clear();
     }
 
-    /// Each run: its first block and its bytes.
+    /// Returns the first block and the bytes of each run.
     pub fn runs(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let mut start = 0;
         self.runs.iter().map(move |&(first, end)| {
@@ -39,9 +40,9 @@ impl Copies {
     }
 }
 
-/// A place of bounded size: one puts in, one takes out.
+/// A bounded queue with one producer and one consumer.
 #[derive(Debug)]
-pub struct Handover {
+pub struct BlockQueue {
     capacity_bytes: usize,
     waiting: Mutex<Waiting>,
     room: Condvar,
@@ -50,14 +51,14 @@ pub struct Handover {
 #[derive(Debug, Default)]
 struct Waiting {
     copies: Copies,
-    /// Nobody will take any more out.
+    /// The consumer has stopped.
     closed: bool,
 }
 
-impl Handover {
-    /// For up to so many bytes at a time.
+impl BlockQueue {
+    /// Creates a queue for up to `capacity_bytes`.
     pub fn new(capacity_bytes: usize) -> Self {
-        Handover {
+        BlockQueue {
             capacity_bytes,
             waiting: Mutex::default(),
             room: Condvar::new(),
@@ -65,11 +66,11 @@ impl Handover {
     }
 
     fn locked(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 
-    /// Returns when there is room for so many bytes, or nothing waits, or all is over. Only
-    /// the one who puts in makes it less, so it is still there when that one does.
+    /// Waits until there is room for `bytes`, the queue is empty, or the consumer has stopped.
+    /// The room remains until the caller puts blocks in: it is the only producer.
     pub fn wait_for_room(&self, bytes: usize) {
         let is_full = |waiting: &mut Waiting| {
             let held = waiting.copies.bytes.len();
@@ -79,7 +80,7 @@ impl Handover {
         drop(waited);
     }
 
-    /// Leaves a copy of blocks that follow each other.
+    /// Puts in a copy of a run of adjacent blocks. Drops it if the consumer has stopped.
     pub fn put(&self, first: u64, bytes: &[u8]) {
         let mut waiting = self.locked();
         if !waiting.closed {
@@ -87,7 +88,8 @@ impl Handover {
         }
     }
 
-    /// Takes what waits in exchange for what was taken before; false if nothing does.
+    /// Moves all blocks of the queue into `copies`, whose buffers the queue reuses. Returns
+    /// false if the queue was empty.
     pub fn take(&self, copies: &mut Copies) -> bool {
         copies.clear();
         let mut waiting = self.locked();
@@ -100,21 +102,21 @@ impl Handover {
         true
     }
 
-    /// When this is dropped, nothing will be taken out any more, and whoever waits goes on.
-    pub fn closing(&self) -> Closing<'_> {
-        Closing { handover: self }
+    /// Returns a guard that closes the queue when it is dropped: the producer no longer waits.
+    pub fn close_on_drop(&self) -> CloseOnDrop<'_> {
+        CloseOnDrop { queue: self }
     }
 }
 
-/// See [`Handover::closing`].
-pub struct Closing<'a> {
-    handover: &'a Handover,
+/// See [`BlockQueue::close_on_drop`].
+pub struct CloseOnDrop<'a> {
+    queue: &'a BlockQueue,
 }
 
-impl Drop for Closing<'_> {
+impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
-        self.handover.locked().closed = true;
-        self.handover.room.notify_one();
+        self.queue.locked().closed = true;
+        self.queue.room.notify_one();
     }
 }
 
@@ -125,19 +127,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_put_in_comes_out_once_within_the_bound() {
-        let handover = Arc::new(Handover::new(64));
-        let putting = Arc::clone(&handover);
+    fn every_block_passes_the_queue_once_and_in_order() {
+        let queue = Arc::new(BlockQueue::new(64));
+        let producer = Arc::clone(&queue);
         let writer = std::thread::spawn(move || {
             for block in 0..1000u64 {
                 let bytes = [block as u8; 24];
-                putting.wait_for_room(bytes.len());
-                putting.put(block, &bytes);
+                producer.wait_for_room(bytes.len());
+                producer.put(block, &bytes);
             }
         });
         let (mut next, mut copies) = (0, Copies::default());
         while next < 1000 {
-            handover.take(&mut copies);
+            queue.take(&mut copies);
             assert!(copies.bytes.len() <= 64);
             for (block, bytes) in copies.runs() {
                 assert_eq!((block, bytes), (next, &[next as u8; 24][..]));
@@ -145,19 +147,19 @@ mod tests {
             }
         }
         writer.join().expect("no panic");
-        assert!(!handover.take(&mut copies));
+        assert!(!queue.take(&mut copies));
     }
 
     #[test]
-    fn what_is_larger_than_the_bound_passes_alone_and_a_closed_one_holds_nobody() {
-        let handover = Handover::new(8);
-        handover.wait_for_room(100);
-        handover.put(7, &[1; 100]);
+    fn a_run_larger_than_the_queue_passes_and_a_closed_queue_does_not_block() {
+        let queue = BlockQueue::new(8);
+        queue.wait_for_room(100);
+        queue.put(7, &[1; 100]);
         let mut copies = Copies::default();
-        assert!(handover.take(&mut copies));
+        assert!(queue.take(&mut copies));
         assert_eq!(copies.runs().collect::<Vec<_>>(), [(7, &[1; 100][..])]);
-        handover.put(8, &[2; 8]);
-        drop(handover.closing());
-        handover.wait_for_room(100);
+        queue.put(8, &[2; 8]);
+        drop(queue.close_on_drop());
+        queue.wait_for_room(100);
     }
 }

@@ -1,40 +1,42 @@
 //! Writing a frozen region into the other image.
 //!
-//! 1. [`prepare`]: the other image's superblock is made invalid, and the other log ready,
+//! 1. [`prepare`] invalidates the other image's superblock and writes the other log's header,
 //!    unless the active image still needs that log.
-//! 2. The writer ends the log with a switch frame and freezes (in the store).
-//! 3. [`Checkpoint::write_some`]: every block goes to the image. The writer saves a block
-//!    before it first changes it: to the thread that writes, or itself if there is none.
-//! 4. [`Checkpoint::finish`]: table, sync, superblock, sync.
+//! 2. The writer ends the log with a switch frame and freezes the region (in `checkpointing`).
+//! 3. [`Checkpoint::write_some`] writes every block to the image. The writer saves a block
+//!    before it first changes it: it hands it to the checkpoint thread, or writes it itself if
+//!    there is no thread.
+//! 4. [`Checkpoint::finish`] writes the table, syncs, writes the superblock, and syncs.
 //!
-//! **Invariant:** the active image and every log it needs stay untouched throughout.
+//! **Invariant:** the active image and every log it needs are never changed.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::handover::{Copies, Handover};
+use super::block_queue::{BlockQueue, Copies};
+use super::live_region::{Frozen, Saving};
 use crate::store::error::StoreError;
-use crate::store::image::{block_checksum, table_checksum};
-use crate::store::layout::{BLOCK_BYTES, SUPERBLOCK_BYTES};
-use crate::store::live::{Frozen, Saving};
+use crate::store::file_access::FileAccess;
+use crate::store::format::image::{block_checksum, table_checksum};
+use crate::store::format::layout::{BLOCK_BYTES, SUPERBLOCK_BYTES};
+use crate::store::format::superblock::Superblock;
+use crate::store::lock::lock;
 use crate::store::log::LogWriter;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::mutant::{Mutant, planted};
-use crate::store::superblock::Superblock;
 
-/// A block's length in memory.
+/// The length of a block in memory.
 const BLOCK: usize = BLOCK_BYTES as usize;
-/// How many blocks the thread writes at a time: a call to the system costs as much as
-/// copying one.
-const BLOCKS_A_WRITE: usize = 32;
-/// How much of the region may be on its way to the thread that writes: a share, and no more
-/// than stays in a processor's cache.
-const HANDOVER_SHARE: usize = 16;
-const MAX_HANDOVER_BYTES: usize = 2 << 20;
+/// The number of blocks per write. A system call costs as much as copying one block.
+const BLOCKS_PER_WRITE: usize = 32;
+/// The queue to the checkpoint thread holds this fraction of the region, and no more than fits
+/// into a processor's cache.
+const QUEUE_FRACTION: usize = 16;
+const MAX_QUEUE_BYTES: usize = 2 << 20;
 
-/// Makes the other image and, where it may, the other log ready. Returns whether the log
-/// can be switched.
+/// Prepares the other image and, if the active image does not need it, the other log. Returns
+/// whether the log can be switched.
 pub fn prepare(
     medium: &impl Medium,
     active: &Superblock,
@@ -43,14 +45,10 @@ pub fn prepare(
 ) -> Result<bool, StoreError> {
     let target = StoreFile::image(active.generation + 1);
     if !planted(Mutant::NoInvalidation) {
-        medium
-            .write(target, 0, &[0; SUPERBLOCK_BYTES as usize])
-            .map_err(|error| StoreError::on_file("write", target, error))?;
+        medium.write_at(target, 0, &[0; SUPERBLOCK_BYTES as usize])?;
     }
     if !planted(Mutant::NoSyncAfterInvalidation) {
-        medium
-            .sync(target)
-            .map_err(|error| StoreError::on_file("sync", target, error))?;
+        medium.sync_file(target)?;
     }
     let other_log_is_free = active.log.epoch == current_epoch || planted(Mutant::LogReusedTooEarly);
     if other_log_is_free {
@@ -59,42 +57,42 @@ pub fn prepare(
     Ok(other_log_is_free)
 }
 
-/// A checkpoint between the freeze and its end.
+/// A checkpoint that is being written.
 pub struct Checkpoint {
-    /// What the new image will be; its table checksum and time are filled in at the end.
+    /// The superblock of the new image, without its table checksum and time.
     next: Superblock,
     frozen: Arc<Frozen>,
     checksums: Box<[AtomicU32]>,
-    /// How many blocks have been written in order.
+    /// How many blocks [`write_some`](Checkpoint::write_some) has passed.
     written: AtomicU64,
-    /// Blocks that the writer has saved, if a thread writes.
-    handover: Option<Handover>,
-    /// The first failure of a write that had nobody to tell.
+    /// Blocks that the writer has saved for the checkpoint thread, if there is one.
+    queue: Option<BlockQueue>,
+    /// The first error of a write in [`Saver::save`], which cannot return it.
     failure: Mutex<Option<io::Error>>,
 }
 
 impl Checkpoint {
-    /// Of a frozen region; `by_thread` says whether another thread than the writer's will
-    /// [write](Checkpoint::write_some) it.
+    /// Starts to write a frozen region. `by_thread` says whether the checkpoint thread calls
+    /// [`write_some`](Checkpoint::write_some), not the writer.
     pub fn new(next: Superblock, frozen: Arc<Frozen>, by_thread: bool) -> Self {
         let blocks = next.layout.blocks() as usize;
-        let capacity = (blocks * BLOCK / HANDOVER_SHARE).min(MAX_HANDOVER_BYTES);
+        let capacity = (blocks * BLOCK / QUEUE_FRACTION).min(MAX_QUEUE_BYTES);
         Checkpoint {
             next,
             frozen,
             checksums: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
             written: AtomicU64::new(0),
-            handover: by_thread.then(|| Handover::new(capacity)),
+            queue: by_thread.then(|| BlockQueue::new(capacity)),
             failure: Mutex::new(None),
         }
     }
 
-    /// How many blocks there are to write.
+    /// Returns the number of blocks to write.
     pub fn blocks(&self) -> u64 {
         self.next.layout.blocks()
     }
 
-    /// What the writer saves blocks to before it changes them.
+    /// Returns what saves blocks for the writer before it changes them.
     pub fn saving<'a, M: Medium>(&'a self, medium: &'a M) -> impl Saving + use<'a, M> {
         Saver {
             checkpoint: self,
@@ -102,8 +100,7 @@ impl Checkpoint {
         }
     }
 
-    /// Writes blocks that follow each other as they were at the freeze. Only the region's
-    /// last block may be short.
+    /// Writes a run of adjacent blocks. The region's last block may be short.
     fn write_saved(&self, medium: &impl Medium, first: u64, bytes: &[u8]) -> io::Result<()> {
         let (whole, rest) = bytes.split_at(bytes.len() / BLOCK * BLOCK);
         if !whole.is_empty() {
@@ -118,7 +115,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Writes blocks of full length that follow each other.
+    /// Writes a run of adjacent blocks of full length.
     fn write_run(&self, medium: &impl Medium, first: u64, bytes: &[u8]) -> io::Result<()> {
         for (block, bytes) in (first..).zip(bytes.chunks_exact(BLOCK)) {
             let checksum = block_checksum(&self.next.store_id, self.next.generation, block, bytes);
@@ -128,23 +125,23 @@ impl Checkpoint {
         medium.write(self.next.file(), offset, bytes)
     }
 
-    /// Writes up to `count` more blocks; true when all are written.
+    /// Writes up to `count` more blocks. Returns true when all are written.
     pub fn write_some(&self, medium: &impl Medium, count: u64) -> Result<bool, StoreError> {
         let from = self.written.load(Ordering::Relaxed);
         let to = from.saturating_add(count).min(self.blocks());
-        // Whatever happens, the writer is not left waiting.
-        let _closing = self.handover.as_ref().map(Handover::closing);
+        // Even if this fails, the writer must not wait for the queue.
+        let _guard = self.queue.as_ref().map(BlockQueue::close_on_drop);
         self.write_blocks(medium, from..to)
             .map_err(|error| StoreError::on_file("write", self.next.file(), error))?;
         self.written.store(to, Ordering::Relaxed);
         Ok(to == self.blocks())
     }
 
-    /// Writes the blocks of a range: those that the writer has not saved as they are met,
-    /// and what it has handed over in between.
+    /// Writes the blocks of a range that the writer has not saved, and in between the blocks
+    /// of the queue.
     fn write_blocks(&self, medium: &impl Medium, blocks: std::ops::Range<u64>) -> io::Result<()> {
-        let mut sweep = vec![0; BLOCKS_A_WRITE.min(self.blocks() as usize) * BLOCK];
-        let mut handed = Copies::default();
+        let mut sweep = vec![0; BLOCKS_PER_WRITE.min(self.blocks() as usize) * BLOCK];
+        let mut queued = Copies::default();
         let mut held = 0;
         let end = blocks.end;
         for block in blocks {
@@ -161,18 +158,19 @@ impl Checkpoint {
                 held = 0;
             }
             if held == 0 {
-                self.write_handed(medium, &mut handed)?;
+                self.write_queued(medium, &mut queued)?;
             }
         }
-        // What is saved is handed over first: when all are saved, nothing comes any more.
-        self.write_handed(medium, &mut handed)
+        // The writer queues a block before it marks it as saved. All blocks are saved now, so
+        // nothing more will be queued.
+        self.write_queued(medium, &mut queued)
     }
 
-    fn write_handed(&self, medium: &impl Medium, copies: &mut Copies) -> io::Result<()> {
-        let Some(handover) = &self.handover else {
+    fn write_queued(&self, medium: &impl Medium, copies: &mut Copies) -> io::Result<()> {
+        let Some(queue) = &self.queue else {
             return Ok(());
         };
-        while handover.take(copies) {
+        while queue.take(copies) {
             for (first, bytes) in copies.runs() {
                 self.write_saved(medium, first, bytes)?;
             }
@@ -180,12 +178,10 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Makes the image whole and durable, then valid. Every block has been written.
+    /// Completes the image, makes it durable, then valid. Every block must have been written.
     pub fn finish(&self, medium: &impl Medium) -> Result<Superblock, StoreError> {
         let file = self.next.file();
-        let failed = |operation| move |error| StoreError::on_file(operation, file, error);
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = failure.take() {
+        if let Some(error) = lock(&self.failure).take() {
             return Err(StoreError::on_file("write", file, error));
         }
         let checksums = self.checksums.iter();
@@ -193,30 +189,24 @@ impl Checkpoint {
             .flat_map(|checksum| checksum.load(Ordering::Relaxed).to_le_bytes())
             .collect();
         let layout = self.next.layout;
-        medium
-            .write(file, layout.table_offset(), &table)
-            .map_err(failed("write"))?;
-        // The log up to the freeze, too: should this superblock rot one day, the image
-        // before it leads to the same state.
+        medium.write_at(file, layout.table_offset(), &table)?;
+        // The logs too: if this superblock becomes corrupt, the previous image must still lead
+        // to the same state.
         for log in [StoreFile::Log0, StoreFile::Log1] {
             if planted(Mutant::NoSyncOfLogAtCheckpoint) {
                 break;
             }
-            medium
-                .sync(log)
-                .map_err(|error| StoreError::on_file("sync", log, error))?;
+            medium.sync_file(log)?;
         }
         if !planted(Mutant::NoSyncBeforeSuperblock) {
-            medium.sync(file).map_err(failed("sync"))?;
+            medium.sync_file(file)?;
         }
         let mut superblock = self.next.clone();
         superblock.table_checksum = table_checksum(&superblock, &table);
         superblock.unix_seconds = medium.unix_seconds();
-        medium
-            .write(file, 0, &superblock.encode()?)
-            .map_err(failed("write"))?;
+        medium.write_at(file, 0, &superblock.encode()?)?;
         if !planted(Mutant::NoSyncAfterSuperblock) {
-            medium.sync(file).map_err(failed("sync"))?;
+            medium.sync_file(file)?;
         }
         Ok(superblock)
     }
@@ -230,19 +220,17 @@ struct Saver<'a, M> {
 
 impl<M: Medium> Saving for Saver<'_, M> {
     fn make_room(&mut self, bytes: usize) {
-        if let Some(handover) = &self.checkpoint.handover {
-            handover.wait_for_room(bytes);
+        if let Some(queue) = &self.checkpoint.queue {
+            queue.wait_for_room(bytes);
         }
     }
 
     fn save(&mut self, first: u64, bytes: &[u8]) {
-        if let Some(handover) = &self.checkpoint.handover {
-            return handover.put(first, bytes);
+        if let Some(queue) = &self.checkpoint.queue {
+            return queue.put(first, bytes);
         }
         if let Err(error) = self.checkpoint.write_saved(self.medium, first, bytes) {
-            let failure = &self.checkpoint.failure;
-            let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-            failure.get_or_insert(error);
+            lock(&self.checkpoint.failure).get_or_insert(error);
         }
     }
 }

@@ -1,18 +1,20 @@
-//! The thread that writes checkpoints while the store goes on.
+//! The thread that writes checkpoints while the store is in use.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use super::checkpoint::{Checkpoint, prepare};
-use super::durable::Progress;
+use super::progress::Progress;
+use super::thread::spawn;
 use crate::store::error::StoreError;
+use crate::store::format::superblock::Superblock;
+use crate::store::lock::lock;
 use crate::store::medium::Medium;
-use crate::store::superblock::Superblock;
 
-/// What the thread is asked for.
+/// A job for the checkpoint thread.
 pub enum Job {
-    /// Make the other image and log ready.
+    /// Prepare the other image and log.
     Prepare {
         active: Box<Superblock>,
         current_epoch: u64,
@@ -22,7 +24,7 @@ pub enum Job {
     Write(Arc<Checkpoint>),
 }
 
-/// What it answers.
+/// The result of a job.
 pub enum Done {
     /// Whether the log can be switched.
     Prepared(bool),
@@ -31,7 +33,7 @@ pub enum Done {
 }
 
 impl Job {
-    /// Does it, here and now.
+    /// Runs the job on this thread.
     pub fn run(&self, medium: &impl Medium) -> Result<Done, StoreError> {
         match self {
             Job::Prepare {
@@ -48,60 +50,56 @@ impl Job {
     }
 }
 
-/// A thread that does jobs in turn until it is dropped.
+/// A thread that runs jobs in order until this is dropped.
 pub struct CheckpointThread {
     jobs: Option<Sender<Job>>,
-    answers: Receiver<Result<Done, StoreError>>,
+    /// Under a mutex, so that a store can be shared between threads.
+    results: Mutex<Receiver<Result<Done, StoreError>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl CheckpointThread {
     pub fn start<M: Medium>(progress: &Arc<Progress<M>>) -> Result<Self, StoreError> {
         let (job_sender, jobs) = channel::<Job>();
-        let (answer_sender, answers) = channel();
+        let (result_sender, results) = channel();
         let progress = Arc::clone(progress);
-        let thread = std::thread::Builder::new()
-            .name("dedupstore checkpoint".to_owned())
-            .spawn(move || {
-                for job in jobs {
-                    if answer_sender.send(job.run(&progress.medium)).is_err() {
-                        return;
-                    }
+        let thread = spawn("checkpoint", move || {
+            for job in jobs {
+                if result_sender.send(job.run(&progress.medium)).is_err() {
+                    return;
                 }
-            })
-            .map_err(|error| StoreError::Io {
-                operation: "start",
-                place: "a thread".to_owned(),
-                error,
-            })?;
+            }
+        })?;
         Ok(CheckpointThread {
             jobs: Some(job_sender),
-            answers,
+            results: Mutex::new(results),
             thread: Some(thread),
         })
     }
 
-    /// Asks for a job.
-    pub fn ask(&self, job: Job) -> Result<(), StoreError> {
+    /// Queues a job.
+    pub fn submit(&self, job: Job) -> Result<(), StoreError> {
         let sent = self.jobs.as_ref().map(|jobs| jobs.send(job));
         match sent {
             Some(Ok(())) => Ok(()),
-            _ => Err(gone()),
+            _ => Err(thread_ended()),
         }
     }
 
-    /// The answer to the job, if there is one yet; with `wait`, when there is one.
-    pub fn answer(&self, wait: bool) -> Option<Result<Done, StoreError>> {
+    /// Returns the result of a finished job, or None if there is none yet. With `wait`, waits
+    /// for it.
+    pub fn result(&self, wait: bool) -> Option<Result<Done, StoreError>> {
+        let results = lock(&self.results);
         if wait {
-            return Some(self.answers.recv().unwrap_or_else(|_| Err(gone())));
+            return Some(results.recv().unwrap_or_else(|_| Err(thread_ended())));
         }
-        self.answers.try_recv().ok()
+        results.try_recv().ok()
     }
 }
 
-fn gone() -> StoreError {
+fn thread_ended() -> StoreError {
     StoreError::Poisoned {
-        cause: "the checkpoint thread is gone".to_owned(),
+        cause: "the checkpoint thread has ended".to_owned(),
     }
 }
 

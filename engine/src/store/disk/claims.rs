@@ -1,31 +1,32 @@
-//! Seen is not done: keys that someone is working on.
+//! Claims: keys that are being worked on and not recorded yet.
 //!
-//! A claim changes nothing durable. Only when the work is done is the key recorded; after
-//! a crash, what was not finished is offered again.
+//! A claim changes nothing durable. The key is recorded when the work is done, so that after a
+//! crash unfinished keys can be claimed again.
 
 use std::collections::HashSet;
 
 use crate::fingerprint::Fingerprint;
 
-/// What became of a claim.
+/// The answer to a claim.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The key is new and now yours: commit or abort it.
+    /// The key is new and yours to work on: commit or abort the ticket.
     New(Ticket),
-    /// The key was finished before.
+    /// The key is recorded.
     Seen,
-    /// Someone else has claimed it and is not done.
+    /// The key is claimed and neither committed nor aborted.
     Pending,
 }
 
-/// The right to finish a key. Dropping it leaves the key pending; give it back.
+/// The right to commit or abort a claimed key. Dropping it leaves the key claimed until the
+/// store is opened again.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "a claim is pending until it is committed or aborted"]
+#[must_use = "the key stays claimed until the ticket is committed or aborted"]
 pub struct Ticket {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// The keys claimed and not finished.
+/// The keys that are claimed.
 #[derive(Debug, Default)]
 pub struct Claims {
     pending: HashSet<u64>,
@@ -40,12 +41,12 @@ impl Claims {
         }
     }
 
-    /// Ends a claim, either way.
+    /// Ends a claim.
     pub fn finish(&mut self, ticket: &Ticket) {
         self.pending.remove(&ticket.fingerprint.0);
     }
 
-    /// How many are pending.
+    /// Returns the number of claimed keys.
     pub fn len(&self) -> usize {
         self.pending.len()
     }

@@ -1,46 +1,53 @@
-//! Making a store on a disk.
+//! Creating and opening a store at a path.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 
 use super::directory::Directory;
-use super::handle::{OpenOptions, Store};
-use crate::store::checksum::StoreId;
+use super::handle::Store;
+use super::open_options::OpenOptions;
 use crate::store::create::CreateOptions;
 use crate::store::error::StoreError;
+use crate::store::format::checksum::StoreId;
 use crate::store::medium::Medium;
 
 impl CreateOptions {
-    /// Writes a store that has observed nothing into files of zeros.
-    pub fn fill(&self, medium: &impl Medium, store_id: StoreId) -> Result<(), StoreError> {
-        let seed = self.seed.unwrap_or_else(random);
-        let unused = self.unused(store_id, seed, medium.unix_seconds())?;
-        unused.write(medium).map(|_| ())
+    /// Writes an empty store into the files of a medium, which must have the sizes of
+    /// [`layout`](CreateOptions::layout) and hold only zeros. The identity must be random.
+    pub fn write_initial_files(
+        &self,
+        medium: &impl Medium,
+        store_id: StoreId,
+    ) -> Result<(), StoreError> {
+        let empty = self.empty_store(store_id, random, medium.unix_seconds())?;
+        empty.write(medium).map(|_| ())
     }
 }
 
 impl Store<Directory> {
-    /// Makes a store; whatever is at the path already is left alone.
-    pub fn create(
-        path: impl AsRef<Path>,
-        create: &CreateOptions,
-        open: OpenOptions,
-    ) -> Result<Self, StoreError> {
-        let layout = create.layout()?;
-        let directory = Directory::create(path.as_ref(), &layout, |directory| {
-            create.fill(directory, random_id())
-        })?;
-        Store::open_on(directory, open)
+    /// Opens a store and recovers its state, with the default [`OpenOptions`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        OpenOptions::new().open(path)
     }
 
-    /// Opens a store and recovers its state.
-    pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, StoreError> {
-        Store::open_on(Directory::open(path.as_ref())?, options)
+    /// Creates a store, with the default [`OpenOptions`]. Fails if the path exists.
+    pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self, StoreError> {
+        OpenOptions::new().create(path, options)
+    }
+
+    /// Opens a store, or creates it if the path does not exist, with the default
+    /// [`OpenOptions`]. An existing store must agree with every option that is set; else this
+    /// fails with [`StoreError::OptionMismatch`].
+    pub fn open_or_create(
+        path: impl AsRef<Path>,
+        options: &CreateOptions,
+    ) -> Result<Self, StoreError> {
+        OpenOptions::new().open_or_create(path, options)
     }
 }
 
-/// A new store's identity.
+/// Returns a random identity for a new store.
 pub(super) fn random_id() -> StoreId {
     let mut id = [0; 16];
     id[..8].copy_from_slice(&random().to_le_bytes());
@@ -48,7 +55,8 @@ pub(super) fn random_id() -> StoreId {
     id
 }
 
-/// From the keys that the standard library draws from the operating system.
+/// Returns a random number, from the keys that the standard library gets from the operating
+/// system for its hash maps.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,31 +1,34 @@
 //! The real medium: a directory of files.
 //!
-//! It is made under another name, given its final size and real blocks, synced, and only
-//! then renamed; so a full disk can fail nothing but its making, and what bears the name
-//! is whole. Opening creates and changes nothing.
+//! A store is created under a temporary name: its files get their final size with allocated
+//! blocks and are synced; then the directory is renamed. So a full disk can fail only the
+//! creation, and a directory with the final name is complete. Opening creates and changes
+//! nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use crate::store::error::StoreError;
-use crate::store::layout::Layout;
-use crate::store::live::map_privately;
+use super::live_region::map_privately;
+use super::path_context::PathContext;
+use crate::region::Memory;
+use crate::store::error::{NotAStoreReason, StoreError};
+use crate::store::format::layout::Layout;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::names::{LOCK, check_names};
 
-/// The files of a store.
+/// The directory of a store, with its files open.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
     files: [File; 5],
-    /// Held by the one writer; readers have none.
+    /// Held by the one writer. None for a reader that needs no lock.
     _lock: Option<Lock>,
 }
 
-/// A lock that ends with this, not with the last copy of the handle: a process that another
-/// thread is just starting has a copy of every handle, until it becomes another program.
+/// A file lock that is released on drop. Closing the file is not enough: a child process that
+/// another thread is starting holds a copy of every open file between fork and exec.
 #[derive(Debug)]
 struct Lock(File);
 
@@ -36,7 +39,8 @@ impl Drop for Lock {
 }
 
 impl Directory {
-    /// Makes a store's directory; `fill` writes what its files must hold at first.
+    /// Creates a store's directory. `fill` writes the initial contents of its files.
+    #[doc(hidden)]
     pub fn create(
         path: &Path,
         layout: &Layout,
@@ -52,54 +56,47 @@ impl Directory {
             _ => Path::new("."),
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let making = parent.join(format!(".{name}.{}.making", std::process::id()));
-        fs::create_dir(&making).map_err(|error| StoreError::on_path("create", &making, error))?;
-        let made = Self::make(&making, layout, fill).and_then(|directory| {
-            rename_to_new_name(&making, path)?;
+        let temporary = parent.join(format!(".{name}.{}.creating", std::process::id()));
+        create_directory(&temporary, path)?;
+        let created = Self::create_files(&temporary, layout, fill).and_then(|directory| {
+            rename_to_new_name(&temporary, path)?;
             sync_directory(parent)?;
             Ok(directory)
         });
-        match made {
+        match created {
             Ok(directory) => Ok(Directory {
                 path: path.to_owned(),
                 ..directory
             }),
             Err(error) => {
-                // Ours alone, and never a store.
-                let _ = fs::remove_dir_all(&making);
-                Err(error)
+                // This process created it, and it never was a store.
+                let _ = fs::remove_dir_all(&temporary);
+                Err(error.relocated(&temporary, path).with_store_path(path))
             }
         }
     }
 
-    fn make(
-        making: &Path,
+    fn create_files(
+        temporary: &Path,
         layout: &Layout,
         fill: impl FnOnce(&Directory) -> Result<(), StoreError>,
     ) -> Result<Self, StoreError> {
         let create = |name: &str| {
-            let path = making.join(name);
+            let path = temporary.join(name);
             let mut options = File::options();
             options.read(true).write(true).create_new(true);
-            options
-                .open(&path)
-                .map_err(|error| StoreError::on_path("create", &path, error))
+            options.open(&path).on_path("create", &path)
         };
         let lock = create(LOCK)?;
         let _ = lock.try_lock();
-        let mut files = Vec::new();
-        for file in StoreFile::ALL {
+        let files = try_each_file(|file| {
             let handle = create(file.name())?;
-            allocate(&handle, layout.file_bytes(file)).map_err(|error| {
-                StoreError::on_path("allocate", &making.join(file.name()), error)
-            })?;
-            files.push(handle);
-        }
-        let files: [File; 5] = files
-            .try_into()
-            .map_err(|_| StoreError::Parameters("a store has five files".to_owned()))?;
+            allocate(&handle, layout.file_bytes(file))
+                .on_path("allocate", &temporary.join(file.name()))?;
+            Ok(handle)
+        })?;
         let directory = Directory {
-            path: making.to_owned(),
+            path: temporary.to_owned(),
             files,
             _lock: Some(Lock(lock)),
         };
@@ -107,19 +104,19 @@ impl Directory {
         for file in StoreFile::ALL {
             directory.files[file as usize]
                 .sync_all()
-                .map_err(|error| StoreError::on_path("sync", &making.join(file.name()), error))?;
+                .on_path("sync", &temporary.join(file.name()))?;
         }
-        sync_directory(making)?;
+        sync_directory(temporary)?;
         Ok(directory)
     }
 
-    /// Opens a store to write to it, alone.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
+    /// Opens a store for writing and locks it. Fails if another process has it open for
+    /// writing.
+    pub(in crate::store) fn open(path: &Path) -> Result<Self, StoreError> {
         Self::check(path)?;
         let lock_path = path.join(LOCK);
         let lock = File::options().read(true).write(true).open(&lock_path);
-        let lock =
-            lock.map_err(|error| StoreError::on_path("open for writing", &lock_path, error))?;
+        let lock = lock.on_path("open for writing", &lock_path)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -131,7 +128,7 @@ impl Directory {
                 return Err(StoreError::on_path("lock", &lock_path, error));
             }
         }
-        // A repair may have put another store in this one's place meanwhile.
+        // A repair may have replaced the store before this process got the lock.
         if !is_still_at(&lock, &lock_path)? {
             return Err(StoreError::InUse {
                 path: path.to_owned(),
@@ -144,12 +141,11 @@ impl Directory {
         })
     }
 
-    /// Opens a store to read it while no writer can change it.
-    pub fn open_undisturbed(path: &Path) -> Result<Self, StoreError> {
+    /// Opens a store for reading and locks it, so that no writer changes it meanwhile.
+    pub(in crate::store) fn open_read_only_locked(path: &Path) -> Result<Self, StoreError> {
         Self::check(path)?;
         let lock_path = path.join(LOCK);
-        let lock = File::open(&lock_path)
-            .map_err(|error| StoreError::on_path("open", &lock_path, error))?;
+        let lock = File::open(&lock_path).on_path("open", &lock_path)?;
         match lock.try_lock_shared() {
             Ok(()) => Ok(Directory {
                 path: path.to_owned(),
@@ -163,8 +159,8 @@ impl Directory {
         }
     }
 
-    /// Opens a store to read it, beside a writer or not.
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    /// Opens a store for reading without a lock. A writer may have it open.
+    pub(in crate::store) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         Self::check(path)?;
         Ok(Directory {
             path: path.to_owned(),
@@ -173,18 +169,16 @@ impl Directory {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     fn check(path: &Path) -> Result<(), StoreError> {
-        let metadata =
-            fs::metadata(path).map_err(|error| StoreError::on_path("open", path, error))?;
-        if !metadata.is_dir() {
+        if !metadata(path)?.is_dir() {
             return Err(StoreError::NotAStore {
                 path: path.to_owned(),
-                reason: "it is a file; a store is a directory".to_owned(),
+                reason: NotAStoreReason::IsFile,
             });
         }
         check_names(path, |name| path.join(name).is_file())
@@ -192,19 +186,53 @@ impl Directory {
 }
 
 fn open_files(path: &Path, write: bool) -> Result<[File; 5], StoreError> {
-    let mut files = Vec::new();
-    for file in StoreFile::ALL {
+    try_each_file(|file| {
         let path = path.join(file.name());
         let operation = if write { "open for writing" } else { "open" };
         let handle = File::options().read(true).write(write).open(&path);
-        files.push(handle.map_err(|error| StoreError::on_path(operation, &path, error))?);
-    }
-    files
-        .try_into()
-        .map_err(|_| StoreError::Parameters("a store has five files".to_owned()))
+        handle.on_path(operation, &path)
+    })
 }
 
-/// Whether the file at a path is the one that was opened.
+/// Calls `open` for each file of a store, up to the first failure.
+fn try_each_file(
+    mut open: impl FnMut(StoreFile) -> Result<File, StoreError>,
+) -> Result<[File; 5], StoreError> {
+    let [image_0, image_1, log_0, log_1, mark] = StoreFile::ALL;
+    Ok([
+        open(image_0)?,
+        open(image_1)?,
+        open(log_0)?,
+        open(log_1)?,
+        open(mark)?,
+    ])
+}
+
+/// Returns the metadata of the store at a path.
+pub(super) fn metadata(path: &Path) -> Result<fs::Metadata, StoreError> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound {
+            path: path.to_owned(),
+        }),
+        metadata => metadata.on_path("open", path),
+    }
+}
+
+/// Creates the temporary directory in which the store of `path` is written.
+pub(super) fn create_directory(temporary: &Path, path: &Path) -> Result<(), StoreError> {
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    match (fs::create_dir(temporary), parent) {
+        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+            Err(StoreError::DirectoryNotFound {
+                path: path.to_owned(),
+                directory: parent.to_owned(),
+            })
+        }
+        (created, _) => created.on_path("create", path),
+    }
+}
+
+/// Returns whether the file at a path is still the one that was opened.
 fn is_still_at(file: &File, path: &Path) -> Result<bool, StoreError> {
     #[cfg(unix)]
     {
@@ -216,7 +244,7 @@ fn is_still_at(file: &File, path: &Path) -> Result<bool, StoreError> {
         );
         Ok((opened.dev(), opened.ino()) == (there.dev(), there.ino()))
     }
-    // Where an open file cannot be renamed, nothing else can be there.
+    // On systems where an open file cannot be renamed, it cannot have been replaced.
     #[cfg(not(unix))]
     {
         let _ = (file, path);
@@ -224,7 +252,7 @@ fn is_still_at(file: &File, path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Gives a file its size and the blocks for it.
+/// Gives a file its final size and allocates its blocks.
 fn allocate(file: &File, length: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
@@ -245,7 +273,7 @@ fn allocate(file: &File, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Renames, unless something has come to bear the new name meanwhile.
+/// Renames, and fails if the new name exists.
 pub(super) fn rename_to_new_name(from: &Path, to: &Path) -> Result<(), StoreError> {
     #[cfg(target_os = "linux")]
     {
@@ -261,17 +289,17 @@ pub(super) fn rename_to_new_name(from: &Path, to: &Path) -> Result<(), StoreErro
             Err(error) => return Err(StoreError::on_path("create", to, error.into())),
         }
     }
-    fs::rename(from, to).map_err(|error| StoreError::on_path("create", to, error))
+    fs::rename(from, to).on_path("create", to)
 }
 
-/// Makes names in a directory durable.
+/// Makes the names in a directory durable.
 pub(super) fn sync_directory(path: &Path) -> Result<(), StoreError> {
-    // Windows has no such thing: a rename there is durable with the file system's journal.
+    // Windows cannot sync a directory: the file system's journal makes a rename durable.
     if cfg!(windows) {
         return Ok(());
     }
     let synced = File::open(path).and_then(|directory| directory.sync_all());
-    synced.map_err(|error| StoreError::on_path("sync", path, error))
+    synced.on_path("sync", path)
 }
 
 #[cfg(unix)]
@@ -330,8 +358,24 @@ impl Medium for Directory {
         file: StoreFile,
         offset: u64,
         length: usize,
-    ) -> Option<io::Result<memmap2::MmapMut>> {
+    ) -> Option<io::Result<Memory>> {
         Some(map_privately(&self.files[file as usize], offset, length))
+    }
+
+    fn in_parallel(&self, work: &(dyn Fn() + Sync)) {
+        let threads = std::thread::available_parallelism().map_or(1, |count| count.get().min(4));
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                // If no thread can be started, this one does all the work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        now.map_or(0, |since| since.as_secs())
     }
 
     fn pause(&self, time: Duration) {

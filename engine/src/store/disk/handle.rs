@@ -1,54 +1,39 @@
 //! The store as its one writer uses it.
 
+use std::fmt;
 use std::sync::Arc;
 
-use super::appending::Appending;
-use super::checkpoint::Checkpoint;
+use super::background_check::BackgroundCheck;
+use super::checkpoint_thread::CheckpointThread;
+use super::checkpointing::Stage;
 use super::claims::{Claim, Claims, Ticket};
 use super::directory::Directory;
-use super::durable::{Durability, Progress, SyncThread};
-use super::loading::Backing;
+use super::durability::Durability;
+use super::live_region::LiveRegion;
+use super::log_thread::LogAppender;
+use super::open_options::OpenOptions;
+use super::progress::Progress;
 use super::recovery::{Recovered, RecoveryReport, recover};
-use super::verification::DeferredCheck;
-use super::worker::{CheckpointThread, Done, Job};
-use crate::audit::{AuditedFilter, Trace};
+use super::sync_thread::SyncThread;
+use crate::audit::{AuditedFilter, LogPolicy};
 use crate::filter::{FilterSpec, Observation, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::error::StoreError;
-use crate::store::frame::{Kind, Payload};
-use crate::store::live::LiveRegion;
+use crate::store::format::payload::{Encoding, Payload};
+use crate::store::format::superblock::{SPARSE_LOG, Superblock};
 use crate::store::log::{Framed, LogWriter};
 use crate::store::medium::Medium;
-use crate::store::superblock::{LogPosition, SPARSE_LOG, Superblock};
 
-/// How a store is opened.
-#[derive(Clone, Copy, Debug)]
-pub struct OpenOptions {
-    /// When observations become durable.
-    pub durability: Durability,
-    /// How the region gets into memory.
-    pub backing: Backing,
-    /// Check every block before the first observation, or in the background after it. A
-    /// block found bad later stops the store; no checkpoint is taken before all are checked.
-    pub verify_first: bool,
-    /// Write checkpoints and sync by threads. Without, all is done in the calls themselves.
-    pub threads: bool,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions {
-            durability: Durability::default(),
-            backing: Backing::default(),
-            verify_first: true,
-            threads: true,
-        }
-    }
-}
-
-/// A filter whose state survives.
+/// A filter whose state survives crashes and restarts. The [module](crate::store) says what
+/// is guaranteed.
 ///
-/// See the [module](crate::store) for what is promised.
+/// # Dropping
+///
+/// Dropping a store without [closing](Store::close) it loses no observation: the log receives
+/// everything that was observed, the store's threads end, and its lock is released. But a
+/// drop does not sync, so a power cut can still undo observations after
+/// [`durable_sequence`](Store::durable_sequence). It takes no checkpoint, so the next opening
+/// replays the log. And it cannot report an error. Close a store to get all three.
 pub struct Store<M: Medium = Directory> {
     pub(super) progress: Arc<Progress<M>>,
     pub(super) active: Superblock,
@@ -57,34 +42,27 @@ pub struct Store<M: Medium = Directory> {
     pub(super) hasher: KeyHasher,
     pub(super) live: LiveRegion,
     pub(super) registers: Registers,
-    log: LogWriter,
-    appending: Appending<M>,
-    stage: Stage,
+    pub(super) log: LogWriter,
+    pub(super) appender: LogAppender<M>,
+    pub(super) stage: Stage,
     claims: Claims,
     durability: Durability,
     pub(super) report: RecoveryReport,
-    deferred: Option<DeferredCheck>,
-    // Dropped before the rest: their threads use it.
-    checkpoint_thread: Option<CheckpointThread>,
+    pub(super) background_check: Option<BackgroundCheck>,
+    pub(super) checkpoint_thread: Option<CheckpointThread>,
     sync_thread: Option<SyncThread<M>>,
 }
 
-/// How far a checkpoint has come.
-enum Stage {
-    Idle,
-    Preparing,
-    Writing(Arc<Checkpoint>),
-}
-
 impl<M: Medium> Store<M> {
-    /// Recovers the state from a medium and goes on with it.
-    pub fn open_on(medium: M, options: OpenOptions) -> Result<Self, StoreError> {
+    /// Recovers the state from a medium.
+    pub(super) fn open_on(medium: M, options: OpenOptions) -> Result<Self, StoreError> {
         let mut recovered = recover(&medium, options.backing, options.verify_first)?;
-        recovered.settle(&medium)?;
-        Self::go_on(medium, recovered, options)
+        recovered.make_durable(&medium)?;
+        Self::start(medium, recovered, options)
     }
 
-    pub(super) fn go_on(
+    /// Starts the threads of a store whose state is recovered and durable.
+    pub(super) fn start(
         medium: M,
         recovered: Recovered,
         options: OpenOptions,
@@ -102,9 +80,9 @@ impl<M: Medium> Store<M> {
         } = recovered;
         let progress = Progress::new(medium, active.store_id, mark, end.sequence, end.epoch);
         let progress = Arc::new(progress);
-        let deferred = match options.verify_first {
+        let background_check = match options.verify_first {
             true => None,
-            false => Some(DeferredCheck::start(
+            false => Some(BackgroundCheck::start(
                 &progress,
                 active.clone(),
                 options.threads,
@@ -118,14 +96,19 @@ impl<M: Medium> Store<M> {
             true => Some(CheckpointThread::start(&progress)?),
             false => None,
         };
-        // Where a thread would have to take turns with the writer, or the writer waits for
-        // the sync anyway, nothing is gained by handing frames over.
+        // A log thread gains nothing on one processor, or if the writer waits for each sync.
         let by_thread = options.threads
             && options.durability != Durability::Every
             && std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
         Ok(Store {
-            appending: Appending::new(&progress, by_thread),
-            log: LogWriter::new(active.store_id, &active.layout, end, mark.incarnation),
+            appender: LogAppender::new(&progress, by_thread),
+            log: LogWriter::new(
+                active.store_id,
+                &active.layout,
+                encoding_of(&spec, &active),
+                end,
+                mark.incarnation,
+            ),
             hasher: KeyHasher::new(active.parameters.seed),
             progress,
             active,
@@ -137,26 +120,34 @@ impl<M: Medium> Store<M> {
             claims: Claims::default(),
             durability: options.durability,
             report,
-            deferred,
+            background_check,
             checkpoint_thread,
             sync_thread,
         })
     }
 
-    /// Whether a key is new; from now on it is not.
-    pub fn observe(&mut self, key: &[u8]) -> Result<Verdict, StoreError> {
-        self.observe_one(self.hasher.fingerprint(key).into())
+    /// Reports whether a key is new, and records it.
+    pub fn observe(&mut self, key: impl AsRef<[u8]>) -> Result<Verdict, StoreError> {
+        self.observe_fingerprint(self.hasher.fingerprint(key.as_ref()))
     }
 
-    /// [`observe`](Store::observe) for a key already hashed.
+    /// [`observe`](Store::observe) for a key that is already hashed by the store's
+    /// [hasher](Store::hasher).
+    pub fn observe_fingerprint(&mut self, fingerprint: Fingerprint) -> Result<Verdict, StoreError> {
+        self.observe_one(fingerprint.into())
+    }
+
+    /// Observes a hashed key with its time and importance.
     pub fn observe_one(&mut self, observation: Observation) -> Result<Verdict, StoreError> {
         let mut verdict = [Verdict::New];
         self.observe_batch(&[observation], &mut verdict)?;
         Ok(verdict[0])
     }
 
-    /// Observes many keys in order. On return they are in the log, or on their way to it by
-    /// a thread if they are many; when they are durable is up to the [`Durability`].
+    /// Observes many keys in order.
+    ///
+    /// A small batch is in the log on return; a thread may still be writing a large one. The
+    /// [`Durability`] decides when the observations are durable.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -171,69 +162,61 @@ impl<M: Medium> Store<M> {
             let left = observations.len() - from;
             let room = self.make_room(left)?;
             let to = from + left.min(room);
-            let trace = self.trace();
+            let log_policy = self.log_policy();
             self.apply(&observations[from..to], &mut verdicts[from..to]);
-            let payload = self.payload(&observations[from..to], &verdicts[from..to], trace);
-            self.append(payload, Appending::put)?;
+            let encoding = self.log.encoding();
+            let payload =
+                encoding.payload(&observations[from..to], &verdicts[from..to], log_policy);
+            self.append(payload, LogAppender::put)?;
             from = to;
         }
         self.after_append()
     }
 
-    /// Whether a key was met before; nothing is recorded.
-    pub fn contains(&self, key: &[u8]) -> Verdict {
-        self.contains_fingerprint(self.hasher.fingerprint(key))
+    /// Reports whether a key was observed before. Records nothing.
+    pub fn contains(&self, key: impl AsRef<[u8]>) -> Verdict {
+        self.contains_fingerprint(self.hasher.fingerprint(key.as_ref()))
     }
 
-    /// [`contains`](Store::contains) for a key already hashed.
+    /// [`contains`](Store::contains) for a key that is already hashed by the store's
+    /// [hasher](Store::hasher).
     pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Verdict {
         self.filter
             .contains(self.live.bytes(), &self.registers, fingerprint)
     }
 
     /// Claims a key to work on; see [`Claim`].
-    pub fn claim(&mut self, key: &[u8]) -> Claim {
-        let fingerprint = self.hasher.fingerprint(key);
+    pub fn claim(&mut self, key: impl AsRef<[u8]>) -> Claim {
+        let fingerprint = self.hasher.fingerprint(key.as_ref());
         match self.contains_fingerprint(fingerprint) {
             Verdict::Seen => Claim::Seen,
             Verdict::New => self.claims.claim(fingerprint),
         }
     }
 
-    /// The work on a claimed key is done: records it.
+    /// Records a claimed key: the work on it is done.
     pub fn commit(&mut self, ticket: Ticket) -> Result<(), StoreError> {
         self.observe_one(ticket.fingerprint.into())?;
         self.claims.finish(&ticket);
         Ok(())
     }
 
-    /// The work on a claimed key failed: the next one may claim it.
+    /// Ends a claim without recording the key, which can then be claimed again.
     pub fn abort(&mut self, ticket: Ticket) {
         self.claims.finish(&ticket);
     }
 
-    /// Keys claimed and neither committed nor aborted.
+    /// Returns the number of keys claimed and neither committed nor aborted.
     pub fn pending_claims(&self) -> usize {
         self.claims.len()
     }
 
-    pub(super) fn frame_kind(&self) -> Kind {
-        let needs = self.spec.descriptor().needs;
-        if needs.tick || needs.importance {
-            Kind::Full
-        } else if self.active.features & SPARSE_LOG != 0 {
-            Kind::Sparse
-        } else {
-            Kind::Keys
-        }
+    /// Decides which of the next observations the log must hold.
+    pub(super) fn log_policy(&self) -> LogPolicy {
+        self.filter.log_policy(self.live.bytes())
     }
 
-    /// Which of the observations to come the log must hold.
-    pub(super) fn trace(&self) -> Trace {
-        self.filter.trace(self.live.bytes())
-    }
-
-    /// Changes memory only.
+    /// Observes in memory only.
     pub(super) fn apply(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
         let (filter, registers) = (&self.filter, &mut self.registers);
         if let Some(region) = self.live.unfrozen() {
@@ -245,202 +228,40 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    /// What the log is to hold of observations.
-    pub(super) fn payload<'a>(
-        &self,
-        observations: &'a [Observation],
-        verdicts: &'a [Verdict],
-        trace: Trace,
-    ) -> Payload<'a> {
-        match self.frame_kind() {
-            Kind::Full => Payload::Full(observations),
-            Kind::Sparse => Payload::Sparse(observations, verdicts, trace),
-            Kind::Keys | Kind::Switch => Payload::Keys(observations),
-        }
-    }
-
+    /// Appends a frame to the log; `put` writes it at once or hands it to the log thread.
     pub(super) fn append(
         &mut self,
         payload: Payload<'_>,
-        put: fn(&mut Appending<M>, Framed<'_>) -> Result<(), StoreError>,
+        put: fn(&mut LogAppender<M>, Framed<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let (durable, appending) = (self.progress.durable(), &mut self.appending);
+        let (durable, appender) = (self.progress.durable(), &mut self.appender);
         let appended = self
             .log
-            .append(payload, durable, |framed| put(appending, framed));
+            .append(payload, durable, |framed| put(appender, framed));
         appended.map_err(|error| self.progress.poison(error))
     }
 
+    /// Syncs if every call must, and advances a checkpoint.
     pub(super) fn after_append(&mut self) -> Result<(), StoreError> {
         if self.durability == Durability::Every {
             self.progress.sync(false)?;
         }
-        self.advance(false)
-    }
-
-    /// Room in the log for at least one observation and for up to `wanted`.
-    pub(super) fn make_room(&mut self, wanted: usize) -> Result<usize, StoreError> {
-        self.progress.check()?;
-        let kind = self.frame_kind();
-        let enough = wanted.min(self.batch_limit()).max(1);
-        while self.log.room(kind) < enough {
-            // A checkpoint that could not switch logs frees none; the next one will.
-            let epoch = self.log.position().epoch;
-            self.start_checkpoint()?;
-            while self.log.position().epoch == epoch && !matches!(self.stage, Stage::Idle) {
-                self.advance(true)?;
-            }
-        }
-        Ok(self.log.room(kind))
-    }
-
-    /// Starts a checkpoint, unless one is under way.
-    fn start_checkpoint(&mut self) -> Result<(), StoreError> {
-        self.progress.check()?;
-        if !matches!(self.stage, Stage::Idle) {
-            return Ok(());
-        }
-        if let Some(deferred) = self.deferred.take() {
-            deferred.wait()?;
-            self.progress.check()?;
-        }
-        self.stage = Stage::Preparing;
-        self.ask(Job::Prepare {
-            active: Box::new(self.active.clone()),
-            current_epoch: self.log.position().epoch,
-            incarnation: self.log.incarnation(),
-        })
-    }
-
-    fn ask(&mut self, job: Job) -> Result<(), StoreError> {
-        match &self.checkpoint_thread {
-            Some(thread) => thread.ask(job),
-            None => match (job, &self.stage) {
-                // Written step by step, by `advance`.
-                (Job::Write(_), _) => Ok(()),
-                (job, _) => {
-                    let done = job.run(&self.progress.medium);
-                    self.take_up(done)
-                }
-            },
-        }
-    }
-
-    /// Takes up what the checkpoint thread has done; starts one if the log is nearly full:
-    /// the rest is for what comes while the other log is made ready.
-    fn advance(&mut self, wait: bool) -> Result<(), StoreError> {
-        let idle = matches!(self.stage, Stage::Idle);
-        if idle && self.log.used_bytes() > self.active.layout.log_bytes / 8 * 7 {
-            self.start_checkpoint()?;
-        } else if idle {
-            return Ok(());
-        }
-        match &self.checkpoint_thread {
-            Some(thread) => match thread.answer(wait) {
-                Some(done) => self.take_up(done),
-                None => Ok(()),
-            },
-            None if wait => self.advance_by(u64::MAX),
-            None => Ok(()),
-        }
-    }
-
-    fn take_up(&mut self, done: Result<Done, StoreError>) -> Result<(), StoreError> {
-        match done {
-            Ok(Done::Prepared(can_switch)) => self.freeze(can_switch),
-            Ok(Done::Written(superblock)) => {
-                self.live.thaw();
-                self.active = *superblock;
-                self.stage = Stage::Idle;
-                Ok(())
-            }
-            Err(error) => {
-                self.live.thaw();
-                self.stage = Stage::Idle;
-                Err(self.progress.poison(error))
-            }
-        }
-    }
-
-    /// Ends the log and freezes the region: from here on, the image is the past.
-    fn freeze(&mut self, can_switch: bool) -> Result<(), StoreError> {
-        // The image will be valid only after a sync of the log up to here.
-        self.appending.drain()?;
-        if can_switch {
-            let (durable, appending) = (self.progress.durable(), &mut self.appending);
-            let switched = self.log.switch(durable, |framed| appending.put_now(framed));
-            switched.map_err(|error| self.progress.poison(error))?;
-            let LogPosition {
-                sequence, epoch, ..
-            } = self.log.position();
-            self.progress.note_appended(sequence, epoch);
-        }
-        let next = Superblock {
-            generation: self.active.generation + 1,
-            log: self.log.position(),
-            registers: self.registers.clone(),
-            ..self.active.clone()
-        };
-        let by_thread = self.checkpoint_thread.is_some();
-        let checkpoint = Arc::new(Checkpoint::new(next, self.live.freeze(), by_thread));
-        self.stage = Stage::Writing(Arc::clone(&checkpoint));
-        self.ask(Job::Write(checkpoint))
-    }
-
-    /// Without threads: writes up to `blocks` more blocks of the checkpoint under way, and
-    /// ends it with the last.
-    #[doc(hidden)]
-    pub fn advance_by(&mut self, blocks: u64) -> Result<(), StoreError> {
-        let Stage::Writing(checkpoint) = &self.stage else {
-            return Ok(());
-        };
-        let checkpoint = Arc::clone(checkpoint);
-        let medium = &self.progress.medium;
-        let done = match checkpoint.write_some(medium, blocks) {
-            Ok(false) => return Ok(()),
-            Ok(true) => checkpoint
-                .finish(medium)
-                .map(|superblock| Done::Written(Box::new(superblock))),
-            Err(error) => Err(error),
-        };
-        self.take_up(done)
-    }
-
-    /// Without threads: starts a checkpoint and leaves it to [`advance_by`](Store::advance_by).
-    #[doc(hidden)]
-    pub fn begin_checkpoint(&mut self) -> Result<(), StoreError> {
-        self.start_checkpoint()
-    }
-
-    fn finish_checkpoint(&mut self) -> Result<(), StoreError> {
-        while !matches!(self.stage, Stage::Idle) {
-            self.advance(true)?;
-        }
-        Ok(())
-    }
-
-    /// Folds the log into an image, and returns when that is durable.
-    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
-        self.progress.check()?;
-        self.finish_checkpoint()?;
-        self.start_checkpoint()?;
-        self.finish_checkpoint()?;
-        self.sync()
+        self.poll_checkpoint(false)
     }
 
     /// Makes everything observed so far durable.
     pub fn sync(&mut self) -> Result<(), StoreError> {
-        self.appending.drain()?;
+        self.appender.drain()?;
         self.progress.sync(true)
     }
 
-    /// The number of the last observation; wait for it to be durable with
-    /// [`wait_durable`](Store::wait_durable).
+    /// Returns the number of observations: the sequence number of the last one.
+    /// [`wait_durable`](Store::wait_durable) waits until it is durable.
     pub fn sequence(&self) -> u64 {
         self.log.position().sequence
     }
 
-    /// How many observations are durable: acknowledged.
+    /// Returns how many observations are durable, that is, acknowledged.
     pub fn durable_sequence(&self) -> u64 {
         self.progress.durable()
     }
@@ -455,23 +276,50 @@ impl<M: Medium> Store<M> {
         }
     }
 
-    /// Takes a last checkpoint, if anything has happened since the one before, and ends.
+    /// Closes the store: takes a checkpoint if there were observations since the last one,
+    /// syncs, and reports any error.
     pub fn close(mut self) -> Result<(), StoreError> {
         self.progress.check()?;
         self.finish_checkpoint()?;
         if self.active.log != self.log.position() {
             self.checkpoint()?;
         }
-        if let Some(deferred) = self.deferred.take() {
-            deferred.wait()?;
+        if let Some(background_check) = self.background_check.take() {
+            background_check.wait()?;
         }
         self.sync()
     }
 }
 
+/// Chooses what frames record: all of an observation if the filter needs more than its
+/// fingerprint.
+fn encoding_of(spec: &FilterSpec, superblock: &Superblock) -> Encoding {
+    let needs = spec.descriptor().needs;
+    if needs.tick || needs.importance {
+        Encoding::Full
+    } else if superblock.features & SPARSE_LOG != 0 {
+        Encoding::Sparse
+    } else {
+        Encoding::Keys
+    }
+}
+
+impl<M: Medium> fmt::Debug for Store<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("filter", &self.active.parameters.filter)
+            .field("memory_bits", &self.active.parameters.memory_bits)
+            .field("sequence", &self.sequence())
+            .field("durable_sequence", &self.durable_sequence())
+            .field("generation", &self.active.generation)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<M: Medium> Drop for Store<M> {
     fn drop(&mut self) {
-        // The checkpoint thread reads the frozen region: it goes first.
+        // The checkpoint thread reads the frozen region, so it ends first. The other threads
+        // end when their fields are dropped.
         self.checkpoint_thread.take();
         self.live.thaw();
     }

@@ -1,48 +1,52 @@
-//! Frames on their way from the writer to the log.
+//! The thread that writes large frames to the log.
 //!
-//! To put the frame of a large batch into the log takes the system a fifteenth as long as
-//! the batch took, and longer while the log is being synced. A thread does that while the
-//! writer is at its next batch. Small frames are not worth waking anybody: the writer puts
-//! them there itself.
+//! Writing the frame of a large batch takes a fifteenth of the time of the batch, and more
+//! while the log is being synced. The log thread does it while the writer works on its next
+//! batch. For small frames, waking a thread costs more than the write: the writer writes them
+//! itself.
 //!
-//! **Invariant:** frames are written in their order, and [`Progress`] counts only what is
-//! written; so nothing is synced or acknowledged that is still on its way. Whoever needs the
-//! log to hold all that was appended [drains](Appending::drain) first.
+//! **Invariant:** frames are written in order, and [`Progress`] counts only frames that are
+//! written. So no frame is synced or acknowledged before it is written. A caller that needs
+//! the log to hold everything [drains](LogAppender::drain) the queue first.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::durable::Progress;
+use super::progress::Progress;
+use super::thread::spawn;
 use crate::store::error::StoreError;
+use crate::store::file_access::FileAccess;
+use crate::store::format::superblock::LogPosition;
+use crate::store::lock::lock;
 use crate::store::log::Framed;
 use crate::store::medium::{Medium, StoreFile};
-use crate::store::superblock::LogPosition;
 
-/// How many frames may wait.
+/// The largest number of frames in the queue.
 const FRAMES: usize = 8;
-/// To wake a thread takes the writer half as long as to write a frame. So while frames
-/// come, the thread naps and looks by itself; it is woken if so many wait.
-const HURRY_FRAMES: usize = 4;
-const NAP: Duration = Duration::from_millis(1);
-/// After so many naps in which nothing came it sleeps until it is woken.
-const NAPS: u32 = 16;
-/// From here on, to wake the thread takes less than to write.
-const HANDED_FROM_BYTES: usize = 16 << 10;
+/// Waking a thread takes the writer half as long as writing a frame. So while frames arrive,
+/// the thread polls the queue at this interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// The writer wakes the polling thread if this many frames are waiting.
+const WAKE_FROM_FRAMES: usize = 4;
+/// After this many polls of an empty queue, the thread sleeps until the writer wakes it.
+const EMPTY_POLLS: u32 = 16;
+/// Frames of at least this size are left to the thread: waking it takes less than writing.
+const THREAD_FROM_BYTES: usize = 16 << 10;
 
-/// What appends to the log.
-pub struct Appending<M: Medium> {
+/// Appends frames to the log, directly or through the log thread.
+pub struct LogAppender<M: Medium> {
     progress: Arc<Progress<M>>,
     queue: Arc<Queue>,
     may_start: bool,
     thread: Option<JoinHandle<()>>,
 }
 
-impl<M: Medium> Appending<M> {
-    /// With `by_thread`, a thread is started when the first large frame comes.
+impl<M: Medium> LogAppender<M> {
+    /// With `by_thread`, starts the log thread at the first large frame.
     pub fn new(progress: &Arc<Progress<M>>, by_thread: bool) -> Self {
-        Appending {
+        LogAppender {
             progress: Arc::clone(progress),
             queue: Arc::default(),
             may_start: by_thread,
@@ -50,23 +54,23 @@ impl<M: Medium> Appending<M> {
         }
     }
 
-    /// Puts a frame into the log, or sees to it: if that fails later, so does every call
-    /// from then on.
+    /// Writes a frame, or queues it for the log thread. If the thread fails to write it, the
+    /// store is poisoned.
     pub fn put(&mut self, framed: Framed<'_>) -> Result<(), StoreError> {
-        if framed.bytes.len() >= HANDED_FROM_BYTES && self.has_thread() {
+        if framed.bytes.len() >= THREAD_FROM_BYTES && self.has_thread() {
             self.queue.put(framed);
             return Ok(());
         }
         self.put_now(framed)
     }
 
-    /// Puts a frame into the log.
+    /// Writes a frame before returning, after all queued frames.
     pub fn put_now(&mut self, framed: Framed<'_>) -> Result<(), StoreError> {
         self.drain()?;
         write(&self.progress, framed.bytes, framed.at, framed.end)
     }
 
-    /// Returns when all that was put is written.
+    /// Waits until all queued frames are written.
     pub fn drain(&self) -> Result<(), StoreError> {
         if self.thread.is_some() {
             self.queue.wait_until_empty();
@@ -78,20 +82,18 @@ impl<M: Medium> Appending<M> {
         if self.may_start {
             self.may_start = false;
             let (queue, progress) = (Arc::clone(&self.queue), Arc::clone(&self.progress));
-            let started = std::thread::Builder::new()
-                .name("dedupstore log".to_owned())
-                .spawn(move || run(&queue, &progress));
-            // If there is no thread to be had, the writer does without.
+            let started = spawn("log", move || run(&queue, &progress));
+            // If the thread cannot be started, the writer writes all frames itself.
             self.thread = started.ok();
         }
         self.thread.is_some()
     }
 }
 
-impl<M: Medium> Drop for Appending<M> {
+impl<M: Medium> Drop for LogAppender<M> {
     fn drop(&mut self) {
         self.queue.locked().ending = true;
-        self.queue.came.notify_one();
+        self.queue.added.notify_one();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -105,17 +107,14 @@ fn write<M: Medium>(
     end: LogPosition,
 ) -> Result<(), StoreError> {
     let file = StoreFile::log(at.epoch);
-    progress
-        .medium
-        .write(file, at.offset, frame)
-        .map_err(|error| StoreError::on_file("write", file, error))?;
+    progress.medium.write_at(file, at.offset, frame)?;
     progress.note_appended(end.sequence, end.epoch);
     Ok(())
 }
 
-/// Writes what comes, until there is an end of it. After a failure, nothing more.
+/// Writes queued frames until the appender is dropped. Writes none after a failure.
 fn run<M: Medium>(queue: &Queue, progress: &Progress<M>) {
-    let _closing = Closing { queue, progress };
+    let _guard = CloseOnDrop { queue, progress };
     while let Some(frame) = queue.next() {
         if progress.check().is_ok()
             && let Err(error) = write(progress, &frame.bytes, frame.at, frame.end)
@@ -136,38 +135,40 @@ struct Frame {
 #[derive(Debug, Default)]
 struct Queue {
     state: Mutex<State>,
-    came: Condvar,
-    went: Condvar,
+    /// The writer has added a frame.
+    added: Condvar,
+    /// The thread has written a frame.
+    written: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Frame>,
-    /// The thread has one that is not written yet.
-    in_hand: bool,
-    /// The thread sleeps until it is woken.
+    /// The thread is writing a frame.
+    writing: bool,
+    /// The thread sleeps until the writer wakes it.
     asleep: bool,
-    /// What earlier frames lay in, to be used again.
+    /// Buffers of earlier frames, for reuse.
     spare: Vec<Vec<u8>>,
-    /// Nothing will come any more.
+    /// The writer will add no more frames.
     ending: bool,
-    /// Nothing will be taken any more.
+    /// The thread has ended.
     closed: bool,
 }
 
 impl Queue {
     fn locked(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn wait_while(&self, condition: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let waited = self
-            .went
+            .written
             .wait_while(self.locked(), |state| condition(state) && !state.closed);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a frame's bytes and leaves others in their place.
+    /// Takes the frame's buffer and leaves an empty one in its place.
     fn put(&self, framed: Framed<'_>) {
         let mut state = self.wait_while(|state| state.waiting.len() >= FRAMES);
         let spare = state.spare.pop().unwrap_or_default();
@@ -176,70 +177,70 @@ impl Queue {
             at: framed.at,
             end: framed.end,
         });
-        let must_wake = state.asleep || state.waiting.len() >= HURRY_FRAMES;
+        let must_wake = state.asleep || state.waiting.len() >= WAKE_FROM_FRAMES;
         drop(state);
         if must_wake {
-            self.came.notify_one();
+            self.added.notify_one();
         }
     }
 
     fn wait_until_empty(&self) {
         if !self.locked().waiting.is_empty() {
-            self.came.notify_one();
+            self.added.notify_one();
         }
-        drop(self.wait_while(|state| state.in_hand || !state.waiting.is_empty()));
+        drop(self.wait_while(|state| state.writing || !state.waiting.is_empty()));
     }
 
     fn next(&self) -> Option<Frame> {
         let mut state = self.locked();
-        let mut naps = 0;
+        let mut polls = 0;
         while state.waiting.is_empty() && !state.ending {
-            state.asleep = naps == NAPS;
+            state.asleep = polls == EMPTY_POLLS;
             state = match state.asleep {
                 true => self
-                    .came
+                    .added
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner),
                 false => {
-                    let waited = self.came.wait_timeout(state, NAP);
+                    let waited = self.added.wait_timeout(state, POLL_INTERVAL);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
-            naps = (naps + 1).min(NAPS);
+            polls = (polls + 1).min(EMPTY_POLLS);
         }
         state.asleep = false;
         let frame = state.waiting.pop_front()?;
-        state.in_hand = true;
+        state.writing = true;
         Some(frame)
     }
 
     fn give_back(&self, bytes: Vec<u8>) {
         let mut state = self.locked();
-        state.in_hand = false;
+        state.writing = false;
         state.spare.push(bytes);
         drop(state);
-        self.went.notify_one();
+        self.written.notify_one();
     }
 }
 
-/// However the thread ends, nobody is left waiting for it, nor taken in.
-struct Closing<'a, M: Medium> {
+/// On exit, unblocks waiters and poisons the handle if frames were lost.
+struct CloseOnDrop<'a, M: Medium> {
     queue: &'a Queue,
     progress: &'a Progress<M>,
 }
 
-impl<M: Medium> Drop for Closing<'_, M> {
+impl<M: Medium> Drop for CloseOnDrop<'_, M> {
     fn drop(&mut self) {
         let mut state = self.queue.locked();
         state.closed = true;
-        let unwritten = state.in_hand || !state.waiting.is_empty();
+        let unwritten = state.writing || !state.waiting.is_empty();
         drop(state);
         if unwritten {
             self.progress.poison(StoreError::Poisoned {
-                cause: "the thread that writes the log broke off".to_owned(),
+                cause: "the log thread ended before it wrote all frames".to_owned(),
             });
         }
-        self.queue.went.notify_one();
+        self.queue.written.notify_one();
     }
 }
 
@@ -248,9 +249,9 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::store::mark::Mark;
+    use crate::store::format::mark::Mark;
 
-    /// Takes its time, notes the offsets it was asked to write, and fails at one of them.
+    /// A slow medium that records the offsets of writes and fails at one of them.
     #[derive(Default)]
     struct Slow {
         offsets: Mutex<Vec<u64>>,
@@ -268,8 +269,11 @@ mod tests {
 
         fn write(&self, _: StoreFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
             std::thread::sleep(Duration::from_millis(2));
-            assert_eq!(bytes[0], offset as u8, "its own bytes");
-            self.offsets.lock().expect("no panic").push(offset);
+            assert_eq!(bytes[0], offset as u8, "the bytes of this frame");
+            self.offsets
+                .lock()
+                .expect("no thread panicked")
+                .push(offset);
             match self.fails_at == Some(offset) {
                 true => Err(io::ErrorKind::StorageFull.into()),
                 false => Ok(()),
@@ -278,6 +282,10 @@ mod tests {
 
         fn sync(&self, _: StoreFile) -> io::Result<()> {
             Ok(())
+        }
+
+        fn unix_seconds(&self) -> u64 {
+            0
         }
     }
 
@@ -294,9 +302,9 @@ mod tests {
         Arc::new(Progress::new(medium, [0; 16], Mark::default(), 0, 3))
     }
 
-    fn put(appending: &mut Appending<Slow>, number: u64, length: usize) -> Result<(), StoreError> {
+    fn put(appender: &mut LogAppender<Slow>, number: u64, length: usize) -> Result<(), StoreError> {
         let mut bytes = vec![number as u8; length];
-        appending.put(Framed {
+        appender.put(Framed {
             bytes: &mut bytes,
             at: position(number),
             end: position(number + 1),
@@ -304,52 +312,57 @@ mod tests {
     }
 
     fn written(progress: &Progress<Slow>) -> Vec<u64> {
-        progress.medium.offsets.lock().expect("no panic").clone()
+        progress
+            .medium
+            .offsets
+            .lock()
+            .expect("no thread panicked")
+            .clone()
     }
 
     #[test]
     fn large_and_small_frames_are_written_in_order() {
         let progress = progress(Slow::default());
-        let mut appending = Appending::new(&progress, true);
-        let large = HANDED_FROM_BYTES;
+        let mut appender = LogAppender::new(&progress, true);
+        let large = THREAD_FROM_BYTES;
         for (number, length) in (0..).zip([large, large, 1, large, 2, 3, large]) {
-            put(&mut appending, number, length).expect("taken");
+            put(&mut appender, number, length).expect("queued");
         }
-        appending.drain().expect("written");
+        appender.drain().expect("written");
         assert_eq!(written(&progress), [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(progress.appended(), 70);
     }
 
     #[test]
-    fn what_waits_is_bounded_not_counted_and_not_lost() {
+    fn the_queue_is_bounded_and_its_frames_are_counted_only_when_written() {
         let progress = progress(Slow::default());
-        let mut appending = Appending::new(&progress, true);
+        let mut appender = LogAppender::new(&progress, true);
         let mut most = 0;
         for number in 0..12 {
-            put(&mut appending, number, HANDED_FROM_BYTES).expect("taken");
-            let state = appending.queue.locked();
+            put(&mut appender, number, THREAD_FROM_BYTES).expect("queued");
+            let state = appender.queue.locked();
             most = most.max(state.waiting.len());
             assert!(progress.appended() <= 10 * (number + 1 - state.waiting.len() as u64));
         }
-        assert_eq!(most, FRAMES, "the writer is faster than this disk");
-        drop(appending);
+        assert_eq!(most, FRAMES, "the writer is faster than the medium");
+        drop(appender);
         assert_eq!(written(&progress), (0..12).collect::<Vec<_>>());
     }
 
     #[test]
-    fn after_a_failure_nothing_is_written_and_every_call_fails() {
+    fn after_a_failed_write_nothing_is_written_and_every_call_fails() {
         let progress = progress(Slow {
             fails_at: Some(1),
             ..Slow::default()
         });
-        let mut appending = Appending::new(&progress, true);
+        let mut appender = LogAppender::new(&progress, true);
         for number in 0..4 {
-            put(&mut appending, number, HANDED_FROM_BYTES).expect("nobody knows yet");
+            put(&mut appender, number, THREAD_FROM_BYTES).expect("the failure is not known yet");
         }
-        let error = appending.drain().expect_err("it failed");
+        let error = appender.drain().expect_err("it failed");
         assert!(matches!(error, StoreError::Poisoned { .. }), "{error}");
         assert_eq!(written(&progress), [0, 1]);
         assert_eq!(progress.appended(), 10);
-        assert!(put(&mut appending, 4, 1).is_err());
+        assert!(put(&mut appender, 4, 1).is_err());
     }
 }

@@ -1,46 +1,46 @@
-//! Two stores made one.
+//! Merging two stores into a new one.
 
 use std::path::{Path, PathBuf};
 
+use super::create::random_id;
 use super::directory::Directory;
-use super::making::random_id;
+use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
-use crate::store::plant::plant;
 use crate::store::snapshot::Snapshot;
 
-/// What a merged store holds.
+/// The result of a merge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// Observations of both.
+    /// The number of observations of both stores.
     pub observations: u64,
     /// The share of cells in use.
     pub load: f64,
-    /// The chance that a key never met would be taken for Seen.
+    /// The probability that the next new key is reported as Seen.
     pub drop_chance: f64,
-    /// Its size on disk.
+    /// The size of the new store on disk.
     pub disk_bytes: u64,
 }
 
-/// Why two stores cannot be one.
+/// Why two stores cannot be merged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// They were made differently.
+    /// They were created with different parameters.
     #[error("{} and {} cannot be merged: their {what} differ, {one} and {other}", first.display(), second.display())]
     Different {
-        /// The first.
+        /// The path of the first store.
         first: PathBuf,
-        /// The second.
+        /// The path of the second store.
         second: PathBuf,
-        /// In what.
+        /// The parameter that differs.
         what: &'static str,
-        /// What the first has.
+        /// Its value in the first store.
         one: String,
-        /// What the second has.
+        /// Its value in the second store.
         other: String,
     },
-    /// Their filter has no union.
+    /// The states of their filter cannot be united.
     #[error("{filter} cannot be merged: {reason}")]
     NoUnion {
         /// The filter, in its text form.
@@ -48,18 +48,19 @@ pub enum MergeError {
         /// Why.
         reason: &'static str,
     },
-    /// One of them cannot be read, or the new one cannot be written.
+    /// One of the stores cannot be read, or the new one cannot be written.
     #[error("{error}")]
     Store {
-        /// Which.
+        /// The path of that store.
         path: PathBuf,
         /// Why.
+        #[source]
         error: StoreError,
     },
 }
 
-/// Makes a store that has met what either of two others has. Both are only read, without a
-/// lock; the new one is read back before it gets its name.
+/// Creates a store that has seen every key that either of two stores has seen. Both are only
+/// read, without a lock. The new store is read back before it gets its name.
 pub fn merge(
     destination: impl AsRef<Path>,
     first: impl AsRef<Path>,
@@ -98,7 +99,7 @@ pub fn merge(
         ..
     } = &mut union;
     let met = (&other.filter, &*other.region, &other.registers);
-    let united = filter.unite(region, registers, met);
+    let united = filter.merge(region, registers, met);
     united.map_err(|reason| MergeError::NoUnion {
         filter: union.spec.to_string(),
         reason,
@@ -108,17 +109,17 @@ pub fn merge(
     let report = MergeReport {
         observations: union.sequence(),
         load: union.filter.filter().load(&union.registers),
-        drop_chance: union.filter.filter().drop_chance(&union.registers),
+        drop_chance: union.filter.filter().false_positive_rate(&union.registers),
         disk_bytes: layout.disk_bytes(),
     };
-    let planted = Directory::create(destination, &layout, |directory| {
-        plant(directory, random_id(), union)
+    let created = Directory::create(destination, &layout, |directory| {
+        create_from_snapshot(directory, random_id(), union)
     });
-    planted.map_err(at(destination))?;
+    created.map_err(at(destination))?;
     Ok(report)
 }
 
-/// What must be the same, in both.
+/// Returns what must be equal in both stores: its name and the two values.
 fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, String); 4] {
     let (a, b) = (&one.superblock.parameters, &other.superblock.parameters);
     let bits = |bits: u64| format!("{bits} bits");

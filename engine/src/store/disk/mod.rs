@@ -1,37 +1,43 @@
-//! A store on a disk and its one writer: files, maps, locks, and threads that write.
+//! The store on a disk and its one writer: files, memory maps, locks and threads.
 
-mod appending;
+mod accessors;
+mod background_check;
 mod backup;
+mod block_queue;
 mod checkpoint;
+mod checkpoint_thread;
+mod checkpointing;
 mod claims;
+mod create;
 mod directory;
-mod durable;
+mod durability;
 mod handle;
-mod handover;
-mod keep;
+mod live_region;
 mod loading;
-mod making;
+mod log_thread;
 mod merge;
+mod open_options;
+mod path_context;
 mod pending;
+mod progress;
+mod quarantine;
 mod read_only;
 mod recovery;
 mod repair;
 mod shared;
-mod verification;
-mod view;
-mod vital_signs;
-mod worker;
+mod sync_thread;
+mod thread;
 
 pub use backup::{BackupReport, backup};
 pub use claims::{Claim, Ticket};
 pub use directory::Directory;
-pub use durable::Durability;
-pub use handle::{OpenOptions, Store};
+pub use durability::Durability;
+pub use handle::Store;
 pub use loading::Backing;
-pub(super) use loading::{THREADS_FROM_BYTES, fill_by_threads};
 pub use merge::{MergeError, MergeReport, merge};
+pub use open_options::OpenOptions;
 pub use pending::Pending;
-pub use read_only::{ReadOnlyStore, inspect};
+pub use read_only::{ReadOnlyStore, inspect, verify};
 pub use recovery::RecoveryReport;
 pub use repair::{RepairReport, repair};
 pub use shared::SharedStore;

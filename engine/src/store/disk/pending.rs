@@ -1,19 +1,18 @@
-//! Verdicts first, the record after: for those who must deliver in between.
+//! Verdicts before the record, for callers that must deliver results in between.
 
-use super::appending::Appending;
+use std::fmt;
+
 use super::handle::Store;
-use crate::audit::Trace;
+use super::log_thread::LogAppender;
+use crate::audit::LogPolicy;
 use crate::filter::{Observation, Verdict};
 use crate::store::error::StoreError;
-use crate::store::layout::LOG_START;
-use crate::store::log::LogWriter;
 use crate::store::medium::Medium;
-use crate::store::superblock::LogPosition;
 
 impl<M: Medium> Store<M> {
-    /// Decides about many keys without recording them yet: they are recorded by
-    /// [`Pending::commit`], once whatever hangs on the verdicts is done. Until then a crash
-    /// forgets them. At most [`batch_limit`](Store::batch_limit) at a time.
+    /// Decides about many keys without recording them yet. Call [`Pending::commit`] to record
+    /// them, after delivering what depends on the verdicts; a crash before that forgets them.
+    /// Takes at most [`batch_limit`](Store::batch_limit) observations.
     ///
     /// # Panics
     /// If the two slices differ in length, or are longer than the limit.
@@ -25,69 +24,67 @@ impl<M: Medium> Store<M> {
         assert_eq!(observations.len(), verdicts.len());
         assert!(observations.len() <= self.batch_limit());
         self.make_room(observations.len())?;
-        let trace = self.trace();
+        let log_policy = self.log_policy();
         self.apply(observations, verdicts);
         Ok(Pending {
             store: self,
             observations,
             verdicts,
-            trace,
-            settled: false,
+            log_policy,
+            committed: false,
         })
     }
 
-    /// How many observations [`observe_pending`](Store::observe_pending) takes at the most.
+    /// Returns how many observations [`observe_pending`](Store::observe_pending) takes at most.
     pub fn batch_limit(&self) -> usize {
-        let empty = LogWriter::new(
-            self.active.store_id,
-            &self.active.layout,
-            LogPosition {
-                epoch: 0,
-                offset: LOG_START,
-                chain: 0,
-                sequence: 0,
-            },
-            0,
-        );
-        empty.room(self.frame_kind())
+        self.log.batch_limit()
     }
 }
 
-/// Verdicts given and not recorded; see [`Store::observe_pending`]. Dropping it leaves
-/// memory ahead of the log: the store then refuses to go on, and opening it again brings
-/// back what was recorded.
-#[must_use = "what is not committed is forgotten"]
+/// Verdicts that are not recorded yet; see [`Store::observe_pending`].
+///
+/// Dropping it without a [commit](Pending::commit) poisons the store: memory holds verdicts
+/// that the log does not. Opening the store again recovers what was recorded.
+#[must_use = "observations are recorded only by `commit`"]
 pub struct Pending<'a, M: Medium> {
     store: &'a mut Store<M>,
     observations: &'a [Observation],
     verdicts: &'a [Verdict],
-    trace: Trace,
-    settled: bool,
+    log_policy: LogPolicy,
+    committed: bool,
 }
 
 impl<M: Medium> Pending<'_, M> {
-    /// What was decided.
+    /// Returns the verdicts, in the order of the observations.
     pub fn verdicts(&self) -> &[Verdict] {
         self.verdicts
     }
 
-    /// Records the observations: on return they are in the log, and a kill of the process
-    /// does not undo that.
+    /// Records the observations. On return they are in the log, so that killing the process
+    /// does not undo them.
     pub fn commit(mut self) -> Result<(), StoreError> {
-        self.settled = true;
-        let payload = self
-            .store
-            .payload(self.observations, self.verdicts, self.trace);
-        self.store.append(payload, Appending::put_now)?;
+        self.committed = true;
+        let encoding = self.store.log.encoding();
+        let payload = encoding.payload(self.observations, self.verdicts, self.log_policy);
+        self.store.append(payload, LogAppender::put_now)?;
         self.store.after_append()
+    }
+}
+
+impl<M: Medium> fmt::Debug for Pending<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending")
+            .field("observations", &self.observations.len())
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 
 impl<M: Medium> Drop for Pending<'_, M> {
     fn drop(&mut self) {
-        if !self.settled && !self.observations.is_empty() {
+        if !self.committed && !self.observations.is_empty() {
             self.store.progress.poison(StoreError::Poisoned {
-                cause: "verdicts were given up before they were recorded".to_owned(),
+                cause: "verdicts were dropped without being recorded".to_owned(),
             });
         }
     }

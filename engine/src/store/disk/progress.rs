@@ -1,41 +1,26 @@
-//! How far the log is durable, and the thread that pushes it on.
+//! How far the log is appended and durable.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::store::checksum::StoreId;
 use crate::store::error::StoreError;
-use crate::store::mark::Mark;
+use crate::store::file_access::FileAccess;
+use crate::store::format::checksum::StoreId;
+use crate::store::format::mark::Mark;
+use crate::store::lock::lock;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::mutant::{Mutant, planted};
 
-/// When what was observed becomes durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Durability {
-    /// Before every call returns.
-    Every,
-    /// At this interval, by a thread.
-    Interval(Duration),
-    /// When the operating system likes, and at checkpoints.
-    None,
-}
-
-impl Default for Durability {
-    fn default() -> Self {
-        Durability::Interval(Duration::from_secs(1))
-    }
-}
-
-/// What the writer, the syncing thread and those who wait share.
+/// The state that the writer and the threads share: how far the log is appended and durable,
+/// and whether the store is poisoned.
 pub struct Progress<M> {
     pub medium: M,
     store_id: StoreId,
     appended: Mutex<Appended>,
     changed: Condvar,
     durable: AtomicU64,
-    /// Held during a sync, so that marks are written in order.
+    /// Locked during a sync, so that marks are written in order.
     mark: Mutex<Mark>,
     failure: OnceLock<String>,
 }
@@ -43,17 +28,13 @@ pub struct Progress<M> {
 #[derive(Clone, Copy, Debug)]
 struct Appended {
     sequence: u64,
-    /// The oldest log with frames that were never synced, and the current one.
+    /// The epochs of the oldest log with unsynced frames and of the current log.
     epochs: (u64, u64),
     stopping: bool,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<M: Medium> Progress<M> {
-    /// Of a store whose log ends at `sequence` in `epoch`, all of it durable.
+    /// Starts with a log that ends at `sequence` in `epoch` and is durable.
     pub fn new(medium: M, store_id: StoreId, mark: Mark, sequence: u64, epoch: u64) -> Self {
         Progress {
             medium,
@@ -70,12 +51,12 @@ impl<M: Medium> Progress<M> {
         }
     }
 
-    /// Observations that are durable.
+    /// Returns the number of durable observations.
     pub fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
     }
 
-    /// An error if anything has failed before.
+    /// Fails if the store is poisoned.
     pub fn check(&self) -> Result<(), StoreError> {
         match self.failure.get() {
             None => Ok(()),
@@ -85,38 +66,39 @@ impl<M: Medium> Progress<M> {
         }
     }
 
-    /// From now on every call fails: memory and disk may differ.
+    /// Poisons the store: from now on every call fails, because memory and disk may differ.
+    /// Returns the error.
     pub fn poison(&self, error: StoreError) -> StoreError {
         if planted(Mutant::NotPoisoned) {
             return error;
         }
         let _ = self.failure.set(error.to_string());
-        let _guard = locked(&self.appended);
+        let _guard = lock(&self.appended);
         self.changed.notify_all();
         error
     }
 
-    /// Observations that are in the log's file.
+    /// Returns the number of observations in the log's file.
     #[cfg(test)]
     pub fn appended(&self) -> u64 {
-        locked(&self.appended).sequence
+        lock(&self.appended).sequence
     }
 
-    /// The log has been written up to here.
+    /// Records that the log is written up to here.
     pub fn note_appended(&self, sequence: u64, epoch: u64) {
-        let mut appended = locked(&self.appended);
+        let mut appended = lock(&self.appended);
         appended.sequence = sequence;
         appended.epochs.1 = epoch;
     }
 
-    /// Syncs what has been appended and moves the mark. The mark itself is synced too if
-    /// `sync_mark`; it only matters when a crash and rot come together.
+    /// Syncs what has been appended and writes the mark. With `sync_mark`, syncs the mark too:
+    /// a lost mark matters only if a crash and corruption coincide.
     pub fn sync(&self, sync_mark: bool) -> Result<(), StoreError> {
         self.check()?;
-        let mut mark = locked(&self.mark);
+        let mut mark = lock(&self.mark);
         let Appended {
             sequence, epochs, ..
-        } = *locked(&self.appended);
+        } = *lock(&self.appended);
         let result = self.sync_up_to(&mut mark, sequence, epochs, sync_mark);
         result.map_err(|error| self.poison(error))
     }
@@ -140,28 +122,24 @@ impl<M: Medium> Progress<M> {
                 continue;
             }
             let file = StoreFile::log(epoch);
-            self.medium
-                .sync(file)
-                .map_err(|error| StoreError::on_file("sync", file, error))?;
+            self.medium.sync_file(file)?;
         }
         if sequence > mark.sequence && !planted(Mutant::MarkNotMoved) {
             mark.advance(&self.medium, &self.store_id, sequence)?;
         }
         if sync_mark {
-            self.medium
-                .sync(StoreFile::Mark)
-                .map_err(|error| StoreError::on_file("sync", StoreFile::Mark, error))?;
+            self.medium.sync_file(StoreFile::Mark)?;
         }
-        let mut appended = locked(&self.appended);
+        let mut appended = lock(&self.appended);
         appended.epochs.0 = appended.epochs.0.max(current);
         self.durable.fetch_max(sequence, Ordering::AcqRel);
         self.changed.notify_all();
         Ok(())
     }
 
-    /// Waits until an observation is durable.
+    /// Waits until `sequence` observations are durable.
     pub fn wait(&self, sequence: u64) -> Result<(), StoreError> {
-        let mut appended = locked(&self.appended);
+        let mut appended = lock(&self.appended);
         while self.durable() < sequence {
             self.check()?;
             appended = self
@@ -176,9 +154,16 @@ impl<M: Medium> Progress<M> {
         appended.sequence > self.durable()
     }
 
-    fn run(&self, interval: Duration) {
+    /// Ends [`sync_until_stopped`](Progress::sync_until_stopped).
+    pub fn stop(&self) {
+        lock(&self.appended).stopping = true;
+        self.changed.notify_all();
+    }
+
+    /// Syncs at an interval until stopped or poisoned: the body of the sync thread.
+    pub fn sync_until_stopped(&self, interval: Duration) {
         loop {
-            let appended = locked(&self.appended);
+            let appended = lock(&self.appended);
             let waited = self
                 .changed
                 .wait_timeout_while(appended, interval, |appended| !appended.stopping);
@@ -189,43 +174,9 @@ impl<M: Medium> Progress<M> {
                 return;
             }
             if unsynced {
-                // A failure is told to whoever calls next.
+                // A failure poisons the store, so the next call reports it.
                 let _ = self.sync(true);
             }
-        }
-    }
-}
-
-/// A thread that syncs at an interval until it is dropped.
-pub struct SyncThread<M: Medium> {
-    progress: Arc<Progress<M>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl<M: Medium> SyncThread<M> {
-    pub fn start(progress: &Arc<Progress<M>>, interval: Duration) -> Result<Self, StoreError> {
-        let shared = Arc::clone(progress);
-        let thread = std::thread::Builder::new()
-            .name("dedupstore sync".to_owned())
-            .spawn(move || shared.run(interval))
-            .map_err(|error| StoreError::Io {
-                operation: "start",
-                place: "a thread".to_owned(),
-                error,
-            })?;
-        Ok(SyncThread {
-            progress: Arc::clone(progress),
-            thread: Some(thread),
-        })
-    }
-}
-
-impl<M: Medium> Drop for SyncThread<M> {
-    fn drop(&mut self) {
-        locked(&self.progress.appended).stopping = true;
-        self.progress.changed.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Damaged files are kept, beside what takes their place.
+//! Quarantine: damaged files are kept in a directory next to the store.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -6,15 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::{rename_to_new_name, sync_directory};
+use super::path_context::PathContext;
 use crate::store::error::StoreError;
 use crate::store::medium::StoreFile;
 
-/// Copies files of a store into a new directory beside it, durably. If that fails, nothing
-/// is left of it.
-pub fn keep_copies(path: &Path, files: &[StoreFile]) -> Result<PathBuf, StoreError> {
+/// Copies files of a store into a new directory next to it, durably. Returns the directory. If
+/// that fails, removes the directory.
+pub fn quarantine_copies(path: &Path, files: &[StoreFile]) -> Result<PathBuf, StoreError> {
     let mut number = 1;
     let kept = loop {
-        let kept = kept_name(path, number);
+        let kept = quarantine_name(path, number);
         match fs::create_dir(&kept) {
             Ok(()) => break kept,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
@@ -27,7 +28,7 @@ pub fn keep_copies(path: &Path, files: &[StoreFile]) -> Result<PathBuf, StoreErr
         .and_then(|()| sync_directory(&kept))
         .and_then(|()| sync_directory(parent(path)));
     if copied.is_err() {
-        // Ours alone: copies of what is still in its place.
+        // It holds only copies that this process created.
         let _ = fs::remove_dir_all(&kept);
     }
     copied.map(|()| kept)
@@ -35,20 +36,20 @@ pub fn keep_copies(path: &Path, files: &[StoreFile]) -> Result<PathBuf, StoreErr
 
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
     let copied = fs::copy(from, to).and_then(|_| File::open(to)?.sync_all());
-    copied.map_err(|error| StoreError::on_path("keep a copy in", to, error))
+    copied.on_path("copy a damaged file to", to)
 }
 
-/// Puts a rebuilt store in the place of a damaged one, which is kept beside under a new
-/// name; where the system can exchange two names, at no moment is the place empty.
+/// Replaces a damaged store by a rebuilt one, and keeps the damaged one under a new name, which
+/// it returns. If the operating system can exchange two names, the path exists at every moment.
 pub fn replace(path: &Path, rebuilt: &Path) -> Result<PathBuf, StoreError> {
     let give_up = |error| {
-        // The damaged store is in its place; the rebuilt one is ours alone.
+        // The damaged store is still at its path, and this process created the rebuilt one.
         let _ = fs::remove_dir_all(rebuilt);
         error
     };
-    take_permissions(path, rebuilt).map_err(give_up)?;
+    copy_permissions(path, rebuilt).map_err(give_up)?;
     let kept = match exchange(path, rebuilt) {
-        // From here on the damaged one has the name of the rebuilt one, if no better.
+        // If renaming fails, the damaged store keeps the name that the rebuilt one had.
         Ok(()) => rename_to_free_name(path, rebuilt).unwrap_or_else(|_| rebuilt.to_owned()),
         Err(_) => {
             let kept = rename_to_free_name(path, path).map_err(give_up)?;
@@ -63,12 +64,12 @@ pub fn replace(path: &Path, rebuilt: &Path) -> Result<PathBuf, StoreError> {
     Ok(kept)
 }
 
-fn take_permissions(from: &Path, to: &Path) -> Result<(), StoreError> {
+fn copy_permissions(from: &Path, to: &Path) -> Result<(), StoreError> {
     let files = StoreFile::ALL.map(|file| (from.join(file.name()), to.join(file.name())));
     for (from, to) in files.into_iter().chain([(from.into(), to.into())]) {
         fs::metadata(&from)
             .and_then(|metadata| fs::set_permissions(&to, metadata.permissions()))
-            .map_err(|error| StoreError::on_path("set the permissions of", &to, error))?;
+            .on_path("set the permissions of", &to)?;
     }
     Ok(())
 }
@@ -87,7 +88,7 @@ fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
 fn rename_to_free_name(path: &Path, from: &Path) -> Result<PathBuf, StoreError> {
     let mut number = 1;
     loop {
-        let kept = kept_name(path, number);
+        let kept = quarantine_name(path, number);
         let taken = fs::symlink_metadata(&kept).is_ok();
         match taken {
             true => number += 1,
@@ -99,12 +100,12 @@ fn rename_to_free_name(path: &Path, from: &Path) -> Result<PathBuf, StoreError> 
     }
 }
 
-fn kept_name(path: &Path, number: u32) -> PathBuf {
-    beside(path, &format!(".damaged-{number}"))
+fn quarantine_name(path: &Path, number: u32) -> PathBuf {
+    with_appended_name(path, &format!(".damaged-{number}"))
 }
 
-/// A path with something added to its last name.
-pub fn beside(path: &Path, addition: &str) -> PathBuf {
+/// Returns a path with something appended to its last name.
+pub fn with_appended_name(path: &Path, addition: &str) -> PathBuf {
     let mut name = OsString::from(path.file_name().unwrap_or_default());
     name.push(addition);
     path.with_file_name(name)
@@ -122,24 +123,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_taken_is_passed_over() {
-        let directory = tempfile::tempdir().expect("a place");
+    fn an_existing_quarantine_is_not_overwritten() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("a.dds");
-        fs::create_dir(&path).expect("made");
+        fs::create_dir(&path).expect("created");
         fs::write(path.join("mark"), "one").expect("written");
-        let first = keep_copies(&path, &[StoreFile::Mark]).expect("kept");
-        let second = keep_copies(&path, &[StoreFile::Mark]).expect("kept");
+        let first = quarantine_copies(&path, &[StoreFile::Mark]).expect("copied");
+        let second = quarantine_copies(&path, &[StoreFile::Mark]).expect("copied");
         assert_eq!(first, directory.path().join("a.dds.damaged-1"));
         assert_eq!(second, directory.path().join("a.dds.damaged-2"));
         assert_eq!(fs::read(second.join("mark")).expect("there"), b"one");
     }
 
     #[test]
-    fn what_cannot_be_copied_leaves_nothing_behind() {
-        let directory = tempfile::tempdir().expect("a place");
+    fn a_failed_copy_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("a.dds");
-        fs::create_dir(&path).expect("made");
-        assert!(keep_copies(&path, &[StoreFile::Log0]).is_err());
+        fs::create_dir(&path).expect("created");
+        assert!(quarantine_copies(&path, &[StoreFile::Log0]).is_err());
         assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1);
     }
 }

@@ -1,39 +1,45 @@
-//! Looking into a store beside its writer.
+//! Reading a store while another process may write to it.
 
+use std::fmt;
 use std::path::Path;
 
 use super::directory::Directory;
-use super::handle::Store;
 use crate::audit::AuditReport;
 use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
+use crate::store::create::CreateOptions;
 use crate::store::error::StoreError;
+use crate::store::format::superblock::Parameters;
 use crate::store::inspect::{Inspection, inspect_on};
 use crate::store::medium::Medium;
 use crate::store::snapshot::Snapshot;
-use crate::store::superblock::Parameters;
+use crate::store::verify::{Finding, verify_on};
 
-/// Inspects a store, beside a writer or not. Reads only.
+/// Inspects a store. Reads only; a writer may have the store open.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
     inspect_on(&Directory::open_read_only(path.as_ref())?)
 }
 
-/// What was durable in a store when it was opened, and perhaps a little more, in memory. It
-/// takes no lock and writes nothing; what a writer does afterwards is not seen.
+/// Checks every byte of a store and returns what it finds; see [`verify_on`]. Fails with
+/// [`StoreError::InUse`] while a writer has the store open.
+pub fn verify(path: impl AsRef<Path>) -> Result<Vec<Finding>, StoreError> {
+    verify_on(Directory::open_read_only_locked(path.as_ref())?)
+}
+
+/// A copy of a store's state in memory: at least everything that was durable when it was
+/// opened. Takes no lock and writes nothing. Does not see what a writer does afterwards.
 pub struct ReadOnlyStore {
     snapshot: Snapshot,
     hasher: KeyHasher,
 }
 
-impl Store<Directory> {
-    /// Opens a store to look into it, beside a writer or not.
-    pub fn open_read_only(path: impl AsRef<Path>) -> Result<ReadOnlyStore, StoreError> {
-        ReadOnlyStore::open_on(&Directory::open_read_only(path.as_ref())?)
-    }
-}
-
 impl ReadOnlyStore {
-    /// Reads the newest image from a medium, checks every block of it, and replays the log.
+    /// Reads the state of a store. A writer may have it open at the same time.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_on(&Directory::open_read_only(path.as_ref())?)
+    }
+
+    /// Reads the newest image from a medium, checks every block, and replays the log.
     pub fn open_on(medium: &impl Medium) -> Result<Self, StoreError> {
         let snapshot = Snapshot::current(medium)?;
         Ok(ReadOnlyStore {
@@ -42,12 +48,13 @@ impl ReadOnlyStore {
         })
     }
 
-    /// Whether a key was met.
-    pub fn contains(&self, key: &[u8]) -> Verdict {
-        self.contains_fingerprint(self.hasher.fingerprint(key))
+    /// Reports whether a key was observed.
+    pub fn contains(&self, key: impl AsRef<[u8]>) -> Verdict {
+        self.contains_fingerprint(self.hasher.fingerprint(key.as_ref()))
     }
 
-    /// [`contains`](ReadOnlyStore::contains) for a key already hashed.
+    /// [`contains`](ReadOnlyStore::contains) for a key that is already hashed by the store's
+    /// [hasher](ReadOnlyStore::hasher).
     pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Verdict {
         let Snapshot {
             filter,
@@ -58,60 +65,76 @@ impl ReadOnlyStore {
         filter.contains(region, registers, fingerprint)
     }
 
-    /// What hashes its keys.
+    /// Checks that the store agrees with every option that is set.
+    pub fn check_agreement(&self, options: &CreateOptions) -> Result<(), StoreError> {
+        options.check_agreement(&self.snapshot.superblock)
+    }
+
+    /// Returns the hasher of its keys.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 
-    /// Its filter, in its text form and as data.
+    /// Returns the specification of its filter.
     pub fn spec(&self) -> &FilterSpec {
         &self.snapshot.spec
     }
 
-    /// Its filter's geometry.
+    /// Returns its filter.
     pub fn filter(&self) -> &AnyFilter {
         self.snapshot.filter.filter()
     }
 
-    /// What was chosen when it was made.
+    /// Returns what was chosen when the store was created.
     pub fn parameters(&self) -> &Parameters {
         &self.snapshot.superblock.parameters
     }
 
-    /// What is known of its own error; nothing if it was made without an audit.
+    /// Returns the measured error rates, or None if the store has no audit.
     pub fn audit(&self) -> Option<AuditReport> {
         self.snapshot
             .filter
             .report(self.region(), &self.snapshot.registers)
     }
 
-    /// The filter's share of the [region](ReadOnlyStore::region).
+    /// Returns the filter's part of the [region](ReadOnlyStore::region).
     pub fn filter_region(&self) -> &[u8] {
         self.snapshot.filter.filter_bytes(self.region())
     }
 
-    /// The large part of the state: the filter's bytes, and the audit's behind them.
+    /// Returns the large part of the state: the filter's bytes, followed by the audit's.
     pub fn region(&self) -> &[u8] {
         &self.snapshot.region
     }
 
-    /// The small part of the state.
+    /// Returns the small part of the state: counters and the random generator.
     pub fn registers(&self) -> &Registers {
         &self.snapshot.registers
     }
 
-    /// Which image it started from.
+    /// Returns the generation of the image that was read.
     pub fn generation(&self) -> u64 {
         self.snapshot.superblock.generation
     }
 
-    /// The share of cells in use.
+    /// Returns the share of cells in use.
     pub fn load(&self) -> f64 {
         self.filter().load(&self.snapshot.registers)
     }
 
-    /// The chance that a key never met would be taken for Seen.
-    pub fn drop_chance(&self) -> f64 {
-        self.filter().drop_chance(&self.snapshot.registers)
+    /// Returns the probability that the next new key is reported as Seen.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.filter().false_positive_rate(&self.snapshot.registers)
+    }
+}
+
+impl fmt::Debug for ReadOnlyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadOnlyStore")
+            .field("filter", &self.parameters().filter)
+            .field("memory_bits", &self.parameters().memory_bits)
+            .field("sequence", &self.snapshot.sequence())
+            .field("generation", &self.generation())
+            .finish_non_exhaustive()
     }
 }

@@ -1,32 +1,33 @@
-//! From files to a state: the newest whole image, and the log behind it.
+//! Recovering the state from the files: the newest valid image and the log after it.
 
+use super::live_region::LiveRegion;
 use super::loading::{self, Backing};
 use crate::audit::AuditedFilter;
 use crate::filter::{FilterSpec, Registers};
 use crate::store::error::StoreError;
-use crate::store::frame::FRAME_HEADER_BYTES;
-use crate::store::live::LiveRegion;
-use crate::store::mark::Mark;
+use crate::store::file_access::FileAccess;
+use crate::store::format::frame::FRAME_HEADER_BYTES;
+use crate::store::format::mark::Mark;
+use crate::store::format::superblock::{LogPosition, Superblock};
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::mutant::{Mutant, planted};
-use crate::store::origin::{filter_of, newest_superblock};
+use crate::store::newest_image::{filter_of, newest_superblock};
 use crate::store::replay::{Replayed, TornTail, replay};
-use crate::store::superblock::{LogPosition, Superblock};
 
 /// What opening a store found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryReport {
     /// The generation of the image it started from.
     pub generation: u64,
-    /// Observations in that image.
+    /// The number of observations in that image.
     pub checkpointed: u64,
-    /// Observations replayed from the log.
+    /// The number of observations replayed from the log.
     pub replayed: u64,
-    /// Where a crash tore the log, if it did; nothing acknowledged lies behind it.
+    /// Where a crash tore the log, if it did. No acknowledged observation was lost there.
     pub torn: Option<TornTail>,
 }
 
-/// A state taken from files.
+/// A state read from files.
 pub struct Recovered {
     pub active: Superblock,
     pub spec: FilterSpec,
@@ -39,7 +40,7 @@ pub struct Recovered {
     replayed: Replayed,
 }
 
-/// Reads the state; writes nothing.
+/// Reads the state from the newest image. Writes nothing.
 pub fn recover(
     medium: &impl Medium,
     backing: Backing,
@@ -48,7 +49,7 @@ pub fn recover(
     recover_from(medium, newest_superblock(medium)?, backing, verify)
 }
 
-/// Reads the state from a chosen image on; writes nothing.
+/// Reads the state from a chosen image. Writes nothing.
 pub fn recover_from(
     medium: &impl Medium,
     active: Superblock,
@@ -61,9 +62,9 @@ pub fn recover_from(
     let mut registers = active.registers.clone();
     let mut verdicts = Vec::new();
     let Some(region) = live.unfrozen() else {
-        return Err(StoreError::Parameters(
-            "a region just loaded is not frozen".to_owned(),
-        ));
+        return Err(StoreError::Poisoned {
+            cause: "the region that was just loaded is frozen".to_owned(),
+        });
     };
     let replayed = replay(
         medium,
@@ -71,7 +72,7 @@ pub fn recover_from(
         &active.layout,
         active.log,
         &mark,
-        |recorded| filter.observe_recorded(region, &mut registers, recorded, &mut verdicts),
+        |recorded| filter.replay(region, &mut registers, recorded, &mut verdicts),
     )?;
     let report = RecoveryReport {
         generation: active.generation,
@@ -93,68 +94,57 @@ pub fn recover_from(
 }
 
 impl Recovered {
-    /// Makes durable what was read. A sync that failed in an earlier life may have left
-    /// bytes that the operating system shows but the disk does not have, and a second sync
-    /// would not write them; so they are written again first.
-    pub fn settle(&mut self, medium: &impl Medium) -> Result<(), StoreError> {
-        for (file, range) in &self.replayed.doubtful {
+    /// Makes durable what was read. After a sync that failed before the store was opened, the
+    /// operating system may show bytes that are not on the disk, and another sync would not
+    /// write them. So they are rewritten before the sync.
+    pub fn make_durable(&mut self, medium: &impl Medium) -> Result<(), StoreError> {
+        for (file, range) in &self.replayed.maybe_unsynced {
             if !planted(Mutant::NoRewriteOfLog) {
                 rewrite(medium, *file, range.clone())?;
             }
         }
-        if !planted(Mutant::GhostNotBuried) {
-            self.bury_what_follows(medium)?;
+        if !planted(Mutant::StaleFrameNotErased) {
+            self.erase_torn_header(medium)?;
         }
         for epoch in self.active.log.epoch..=self.end.epoch {
             if planted(Mutant::NoSyncOfRecoveredLog) {
                 break;
             }
             let file = StoreFile::log(epoch);
-            medium
-                .sync(file)
-                .map_err(|error| StoreError::on_file("sync", file, error))?;
+            medium.sync_file(file)?;
         }
         let file = self.active.file();
         if !planted(Mutant::NoRewriteOfSuperblock) {
-            medium
-                .write(file, 0, &self.active.encode()?)
-                .map_err(|error| StoreError::on_file("write", file, error))?;
+            medium.write_at(file, 0, &self.active.encode()?)?;
         }
-        medium
-            .sync(file)
-            .map_err(|error| StoreError::on_file("sync", file, error))?;
+        medium.sync_file(file)?;
         if !planted(Mutant::IncarnationNotCounted) {
             self.mark.incarnation = self.mark.incarnation.max(self.replayed.incarnation) + 1;
         }
         self.mark
             .advance(medium, &self.active.store_id, self.end.sequence)?;
-        medium
-            .sync(StoreFile::Mark)
-            .map_err(|error| StoreError::on_file("sync", StoreFile::Mark, error))
+        medium.sync_file(StoreFile::Mark)
     }
 }
 
 impl Recovered {
-    /// Destroys the header of a frame that was torn at the end of the log. If the same
-    /// observations come again, a write that tears just so could make the old frame whole,
-    /// and with it frames behind it that nobody appended a second time.
-    fn bury_what_follows(&self, medium: &impl Medium) -> Result<(), StoreError> {
+    /// Erases the header of a torn frame at the end of the log. Otherwise, if the same
+    /// observations are appended again and that write is torn too, the two halves could form
+    /// an intact frame, and stale frames after it would be replayed.
+    fn erase_torn_header(&self, medium: &impl Medium) -> Result<(), StoreError> {
         let file = StoreFile::log(self.end.epoch);
         let room = self.active.layout.log_bytes.saturating_sub(self.end.offset);
         let mut header = vec![0; room.min(FRAME_HEADER_BYTES as u64) as usize];
-        medium
-            .read(file, self.end.offset, &mut header)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        medium.read_at(file, self.end.offset, &mut header)?;
         if header.iter().all(|&byte| byte == 0) {
             return Ok(());
         }
         header.fill(0);
-        medium
-            .write(file, self.end.offset, &header)
-            .map_err(|error| StoreError::on_file("write", file, error))
+        medium.write_at(file, self.end.offset, &header)
     }
 }
 
+/// Writes a range of a file again with the bytes it holds.
 fn rewrite(
     medium: &impl Medium,
     file: StoreFile,
@@ -165,12 +155,8 @@ fn rewrite(
     let mut at = range.start;
     while at < range.end {
         bytes.resize(CHUNK.min(range.end - at) as usize, 0);
-        medium
-            .read(file, at, &mut bytes)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
-        medium
-            .write(file, at, &bytes)
-            .map_err(|error| StoreError::on_file("write", file, error))?;
+        medium.read_at(file, at, &mut bytes)?;
+        medium.write_at(file, at, &bytes)?;
         at += bytes.len() as u64;
     }
     Ok(())

@@ -1,51 +1,65 @@
-//! Mending a damaged store without losing anything; or, if asked, with a loss that is named.
+//! Repairing a damaged store: without any loss or, if the caller accepts it, with a known loss.
 //!
-//! Two images and the logs hold everything twice. From each image that is whole the log is
-//! followed as far as it goes, and the one that leads farthest is the best. If it leads to
-//! everything known to be durable, the store is mended in place: recovered from that image,
-//! and a fresh checkpoint takes the place of the other. Otherwise, or if a file has lost
-//! its size, what is left is written as a new store that takes the damaged one's place.
+//! Two images and the logs hold everything twice. A repair replays the log from each intact
+//! image and chooses the image that leads to the most observations. If these are all that is
+//! known to be durable, the store is repaired in place: it is recovered from that image, and a
+//! new checkpoint replaces the other. Otherwise, or if a file has the wrong size, the rest is
+//! written as a new store that replaces the damaged one.
 //!
-//! **Invariant:** nothing is changed before what it was is safe beside it.
+//! **Invariant:** nothing is changed before the damaged files are in quarantine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::directory::Directory;
-use super::durable::Durability;
-use super::handle::{OpenOptions, Store};
-use super::keep::{beside, keep_copies, replace};
+use super::directory::{Directory, metadata};
+use super::durability::Durability;
+use super::handle::Store;
 use super::loading::Backing;
+use super::open_options::OpenOptions;
+use super::path_context::PathContext;
+use super::quarantine::{quarantine_copies, replace, with_appended_name};
+use super::read_only::verify;
 use super::recovery::recover_from;
-use crate::store::error::{Loss, StoreError};
-use crate::store::examination::{Examination, examine, verify};
-use crate::store::finding::Finding;
-use crate::store::mark::Mark;
+use crate::store::create::create_from_snapshot;
+use crate::store::error::StoreError;
+use crate::store::file_access::FileAccess;
+use crate::store::format::mark::Mark;
 use crate::store::medium::{Medium, StoreFile};
-use crate::store::plant::plant;
+use crate::store::repair_error::{Loss, RepairError};
 use crate::store::snapshot::Snapshot;
+use crate::store::verify::{Examination, Finding, examine};
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairReport {
     /// What was found.
     pub findings: Vec<Finding>,
-    /// Where the damaged files are; nothing if there was no damage, and nothing was done.
+    /// The directory that holds the damaged files; None if there was no damage.
     pub kept: Option<PathBuf>,
-    /// Observations in the store now; nothing if nothing was done.
+    /// The number of observations in the repaired store; None if there was no damage.
     pub observations: Option<u64>,
-    /// What was dropped.
+    /// The observations that were lost, if any.
     pub lost: Option<Loss>,
-    /// What is still to be found afterwards: nothing, if the disk does its duty.
+    /// Damage that is left after the repair: none, unless the disk fails.
     pub remaining: Vec<Finding>,
 }
 
-/// Mends a store. A loss is refused, and named, unless it is accepted. The damaged files
-/// are kept in a new directory beside the store, which needs room on the disk.
-pub fn repair(path: impl AsRef<Path>, accept_loss: bool) -> Result<RepairReport, StoreError> {
+/// Repairs a store. If that would lose observations, fails with an error that names them,
+/// unless `accept_loss` is set. The damaged files are kept in a new directory next to the
+/// store, which needs space on the disk.
+pub fn repair(path: impl AsRef<Path>, accept_loss: bool) -> Result<RepairReport, RepairError> {
     let path = path.as_ref();
-    let path = &fs::canonicalize(path).map_err(|error| StoreError::on_path("open", path, error))?;
+    metadata(path)?;
+    // The store's directory is replaced, not a symbolic link to it.
+    let canonical = fs::canonicalize(path).on_path("open", path)?;
+    repair_at(&canonical, accept_loss).map_err(|error| match error {
+        RepairError::Store(error) => RepairError::Store(error.relocated(&canonical, path)),
+        error => error,
+    })
+}
+
+fn repair_at(path: &Path, accept_loss: bool) -> Result<RepairReport, RepairError> {
     let mut examination = examine(Directory::open(path)?)?;
     let findings = std::mem::take(&mut examination.findings);
     let mut report = RepairReport {
@@ -59,8 +73,7 @@ pub fn repair(path: impl AsRef<Path>, accept_loss: bool) -> Result<RepairReport,
         return Ok(report);
     };
     let Some(best) = best_candidate(&examination)? else {
-        return Err(StoreError::NothingLeft {
-            path: path.clone(),
+        return Err(RepairError::NothingLeft {
             damage: first.damage.clone(),
         });
     };
@@ -68,8 +81,7 @@ pub fn repair(path: impl AsRef<Path>, accept_loss: bool) -> Result<RepairReport,
     if let Some(lost) = best.loss
         && !accept_loss
     {
-        return Err(StoreError::WouldLose {
-            path: path.clone(),
+        return Err(RepairError::WouldLose {
             kept: sequence,
             lost,
         });
@@ -77,10 +89,10 @@ pub fn repair(path: impl AsRef<Path>, accept_loss: bool) -> Result<RepairReport,
     report.observations = Some(sequence);
     report.lost = best.loss;
     report.kept = Some(match best.loss.is_none() && examination.sizes_are_right {
-        true => mend(path, examination, best, &report.findings)?,
+        true => repair_in_place(path, examination, best, &report.findings)?,
         false => rebuild(path, examination, best)?,
     });
-    report.remaining = verify(Directory::open_undisturbed(path)?)?;
+    report.remaining = verify(path)?;
     report.remaining.retain(Finding::is_damage);
     Ok(report)
 }
@@ -91,8 +103,9 @@ struct Candidate {
     loss: Option<Loss>,
     /// The highest incarnation in the log.
     incarnation: u32,
-    /// Whether the mark is of the same store; an image that strayed in from another is not.
-    vouched: bool,
+    /// Whether the mark belongs to the same store as the image. It does not if the image is
+    /// that of another store.
+    mark_matches: bool,
 }
 
 fn best_candidate<M: Medium>(
@@ -106,7 +119,7 @@ fn best_candidate<M: Medium>(
             Err(error) => return Err(error),
         };
         let candidate = follow(examination, snapshot)?;
-        let rank = |candidate: &Candidate| (candidate.vouched, candidate.snapshot.sequence());
+        let rank = |candidate: &Candidate| (candidate.mark_matches, candidate.snapshot.sequence());
         if best
             .as_ref()
             .is_none_or(|best| rank(&candidate) > rank(best))
@@ -123,8 +136,7 @@ fn follow<M: Medium>(
 ) -> Result<Candidate, StoreError> {
     let medium = &examination.medium;
     let store_id = snapshot.superblock.store_id;
-    let slots = Mark::slots(medium, &store_id)?;
-    let mark = slots.into_iter().flatten().max_by_key(|mark| mark.turn);
+    let mark = Mark::newest(medium, &store_id)?;
     let followed = match snapshot.follow(medium, &mark.unwrap_or_default()) {
         Ok(replayed) => Some(replayed),
         Err(StoreError::Corrupt(_)) => None,
@@ -137,12 +149,12 @@ fn follow<M: Medium>(
     let in_images = same_store.map(|image| image.log.sequence).max();
     let durable = in_images.max(mark.map(|mark| mark.sequence)).unwrap_or(0);
     let reached = snapshot.sequence();
-    // Without the mark, nothing tells a torn tail from rot in what was durable.
-    let doubtful = match &followed {
+    // Without the mark, a torn tail cannot be distinguished from corruption of durable frames.
+    let may_be_lost = match &followed {
         Some(replayed) => mark.is_none() && replayed.torn.is_some(),
         None => true,
     };
-    let loss = (doubtful || reached < durable).then(|| Loss {
+    let loss = (may_be_lost || reached < durable).then(|| Loss {
         first: reached + 1,
         last: (reached < durable && mark.is_some()).then_some(durable),
     });
@@ -150,12 +162,12 @@ fn follow<M: Medium>(
         snapshot,
         loss,
         incarnation: followed.map_or(0, |replayed| replayed.incarnation),
-        vouched: mark.is_some(),
+        mark_matches: mark.is_some(),
     })
 }
 
-/// Recovers in place from the best image; a checkpoint replaces the other.
-fn mend(
+/// Repairs in place: recovers from the best image and replaces the other by a checkpoint.
+fn repair_in_place(
     path: &Path,
     examination: Examination<Directory>,
     best: Candidate,
@@ -168,13 +180,13 @@ fn mend(
             .any(|finding| finding.is_damage() && of_file(finding))
     };
     let files: Vec<StoreFile> = StoreFile::ALL.into_iter().filter(damaged).collect();
-    let kept = keep_copies(path, &files)?;
+    let kept = quarantine_copies(path, &files)?;
     let sequence = best.snapshot.sequence();
     let superblock = best.snapshot.superblock.clone();
-    // One region in memory at a time.
+    // Regions can be large: keep only one in memory.
     drop(best.snapshot);
     let medium = examination.medium.into_inner();
-    if !best.vouched {
+    if !best.mark_matches {
         let mut mark = Mark {
             incarnation: best.incarnation,
             ..Mark::default()
@@ -182,24 +194,20 @@ fn mend(
         for _slot in 0..2 {
             mark.advance(&medium, &superblock.store_id, sequence)?;
         }
-        medium
-            .sync(StoreFile::Mark)
-            .map_err(|error| StoreError::on_file("sync", StoreFile::Mark, error))?;
+        medium.sync_file(StoreFile::Mark)?;
     }
     let mut recovered = recover_from(&medium, superblock, Backing::Anonymous, true)?;
-    recovered.settle(&medium)?;
-    let options = OpenOptions {
-        durability: Durability::None,
-        threads: false,
-        ..OpenOptions::default()
-    };
-    let mut store = Store::go_on(medium, recovered, options)?;
+    recovered.make_durable(&medium)?;
+    let options = OpenOptions::new()
+        .durability(Durability::None)
+        .threads(false);
+    let mut store = Store::start(medium, recovered, options)?;
     store.checkpoint()?;
     store.close()?;
     Ok(kept)
 }
 
-/// Writes what is left as a new store, in the place of the damaged one.
+/// Writes the rest as a new store, which replaces the damaged one.
 fn rebuild(
     path: &Path,
     examination: Examination<Directory>,
@@ -207,12 +215,12 @@ fn rebuild(
 ) -> Result<PathBuf, StoreError> {
     let superblock = &best.snapshot.superblock;
     let (layout, store_id) = (superblock.layout, superblock.store_id);
-    let rebuilt = beside(path, &format!(".rebuilt-{}", std::process::id()));
-    let made = Directory::create(&rebuilt, &layout, |directory| {
-        plant(directory, store_id, best.snapshot)
+    let rebuilt = with_appended_name(path, &format!(".rebuilt-{}", std::process::id()));
+    let created = Directory::create(&rebuilt, &layout, |directory| {
+        create_from_snapshot(directory, store_id, best.snapshot)
     })?;
     let kept = replace(path, &rebuilt);
-    // Both locks were held until here.
-    drop((made, examination));
+    // Both stores stay locked until here.
+    drop((created, examination));
     kept
 }

@@ -1,108 +1,137 @@
-//! A store for many threads: several stores side by side, each with its own lock.
+//! A store for many threads: several stores, called shards, each under its own mutex.
 //!
-//! A key always goes to the same part, so its verdicts come in the order of its
-//! observations. The part is chosen by the low half of the fingerprint; inside a part,
-//! positions come from the high bits, so that they stay spread.
+//! A key always goes to the same shard, so its verdicts follow the order of its observations.
+//! The low half of the fingerprint chooses the shard. Positions inside a shard come from the
+//! high bits, so that they stay evenly spread.
 //!
-//! **Invariant:** no call holds two locks at once.
+//! **Invariant:** no call holds two mutexes at once.
 
+use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
-use super::directory::{Directory, rename_to_new_name, sync_directory};
-use super::handle::{OpenOptions, Store};
-use super::making::{random, random_id};
+use super::claims::{Claim, Ticket};
+use super::create::{random, random_id};
+use super::directory::{Directory, create_directory, metadata, rename_to_new_name, sync_directory};
+use super::handle::Store;
+use super::open_options::OpenOptions;
+use super::path_context::PathContext;
 use crate::filter::{Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
-use crate::store::create::CreateOptions;
-use crate::store::error::StoreError;
-use crate::store::layout::MIN_LOG_BYTES;
+use crate::store::create::{CreateOption, CreateOptions, agree};
+use crate::store::error::{NotAStoreReason, StoreError};
 use crate::store::names::{SHARD_COUNT, shard_name};
 
-/// The most parts there can be: their names have three digits.
+/// The largest number of shards: their names have three digits.
 const MAX_SHARDS: usize = 1000;
 
-/// A filter whose state survives, for many threads at once.
+/// A filter whose state survives crashes and restarts, for use by many threads at once.
+///
+/// Dropping it does to every shard what dropping a [`Store`] does.
 pub struct SharedStore {
     shards: Vec<Mutex<Store<Directory>>>,
     hasher: KeyHasher,
 }
 
 impl SharedStore {
-    /// Makes a store of `shards` parts that share the memory; whatever is at the path
-    /// already is left alone.
-    pub fn create(
+    /// Opens a store and recovers the state of every shard, with the default
+    /// [`OpenOptions`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        OpenOptions::new().open_shared(path)
+    }
+
+    /// Creates a store with the default [`OpenOptions`]. The shards share the memory and the
+    /// log size equally. Fails if the path exists.
+    pub fn create(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Self, StoreError> {
+        OpenOptions::new().create_shared(path, options)
+    }
+
+    /// Opens a store, or creates it if the path does not exist, with the default
+    /// [`OpenOptions`]. An existing store must agree with every option that is set; else this
+    /// fails with [`StoreError::OptionMismatch`].
+    pub fn open_or_create(
         path: impl AsRef<Path>,
+        options: &CreateOptions,
+    ) -> Result<Self, StoreError> {
+        OpenOptions::new().open_or_create_shared(path, options)
+    }
+
+    pub(super) fn create_with(
+        path: &Path,
         create: &CreateOptions,
-        shards: usize,
         open: OpenOptions,
     ) -> Result<Self, StoreError> {
-        let path = path.as_ref();
+        let shards = create.shard_count().unwrap_or_else(|| {
+            let processors = std::thread::available_parallelism();
+            processors.map_or(1, |count| count.get().min(MAX_SHARDS))
+        });
         if !(1..=MAX_SHARDS).contains(&shards) {
-            return Err(StoreError::Parameters(format!(
-                "a shared store has 1 to {MAX_SHARDS} parts; {shards} were asked for"
-            )));
+            return Err(StoreError::ShardCount {
+                requested: shards,
+                maximum: MAX_SHARDS,
+            });
         }
         if fs::symlink_metadata(path).is_ok() {
             return Err(StoreError::AlreadyExists {
                 path: path.to_owned(),
             });
         }
-        let part = part_of(create, shards);
-        let layout = part.layout()?;
+        let shard = create
+            .clone()
+            .with_memory_and_seed(random)
+            .for_one_of(shards);
+        let layout = shard.layout()?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let making = path.with_file_name(format!(".{name}.{}.making", std::process::id()));
-        fs::create_dir(&making).map_err(|error| StoreError::on_path("create", &making, error))?;
-        let make = || {
+        let temporary = path.with_file_name(format!(".{name}.{}.creating", std::process::id()));
+        create_directory(&temporary, path)?;
+        let create_shards = || {
             for index in 0..shards {
-                Directory::create(&making.join(shard_name(index)), &layout, |directory| {
-                    part.fill(directory, random_id())
+                Directory::create(&temporary.join(shard_name(index)), &layout, |directory| {
+                    shard.write_initial_files(directory, random_id())
                 })?;
             }
-            let count = making.join(SHARD_COUNT);
+            let count = temporary.join(SHARD_COUNT);
             fs::write(&count, format!("{shards}\n"))
                 .and_then(|()| fs::File::open(&count)?.sync_all())
-                .map_err(|error| StoreError::on_path("write", &count, error))?;
-            sync_directory(&making)?;
-            rename_to_new_name(&making, path)?;
+                .on_path("write", &count)?;
+            sync_directory(&temporary)?;
+            rename_to_new_name(&temporary, path)?;
             match path.parent() {
                 Some(parent) if !parent.as_os_str().is_empty() => sync_directory(parent),
                 _ => sync_directory(Path::new(".")),
             }
         };
-        if let Err(error) = make() {
-            // Ours alone, and never a store.
-            let _ = fs::remove_dir_all(&making);
-            return Err(error);
+        if let Err(error) = create_shards() {
+            // This process created it, and it never was a store.
+            let _ = fs::remove_dir_all(&temporary);
+            return Err(error.relocated(&temporary, path));
         }
-        Self::open(path, open)
+        Self::open_with(path, open)
     }
 
-    /// Opens a store and recovers the state of every part.
-    pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        let not_a_store = |reason: &str| StoreError::NotAStore {
+    pub(super) fn open_with(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
+        let not_a_store = |reason| StoreError::NotAStore {
             path: path.to_owned(),
-            reason: reason.to_owned(),
+            reason,
         };
-        fs::metadata(path).map_err(|error| StoreError::on_path("open", path, error))?;
-        let count = fs::read_to_string(path.join(SHARD_COUNT))
-            .map_err(|_| not_a_store("it has no file `shards`, so it is no shared store"))?;
+        metadata(path)?;
+        let missing = NotAStoreReason::MissingFile { name: SHARD_COUNT };
+        let count = fs::read_to_string(path.join(SHARD_COUNT)).map_err(|_| not_a_store(missing))?;
         let count = count.trim().parse::<usize>().ok();
         let count = count.filter(|count| (1..=MAX_SHARDS).contains(count));
-        let count = count.ok_or_else(|| not_a_store("its file `shards` holds no count"))?;
-        let stores = (0..count).map(|index| Store::open(path.join(shard_name(index)), options));
+        let count = count.ok_or_else(|| not_a_store(NotAStoreReason::BadShardCount))?;
+        let stores = (0..count).map(|index| options.open(path.join(shard_name(index))));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
         let Some(first) = stores.first() else {
-            return Err(not_a_store("it has no parts"));
+            return Err(not_a_store(NotAStoreReason::BadShardCount));
         };
         let hasher = first.hasher();
-        let alike = |store: &Store<Directory>| {
+        let same_kind = |store: &Store<Directory>| {
             store.hasher() == hasher && store.parameters().filter == first.parameters().filter
         };
-        if !stores.iter().all(alike) {
-            return Err(not_a_store("its parts differ in their filter or seed"));
+        if !stores.iter().all(same_kind) {
+            return Err(not_a_store(NotAStoreReason::DifferentShards));
         }
         Ok(SharedStore {
             shards: stores.into_iter().map(Mutex::new).collect(),
@@ -110,19 +139,41 @@ impl SharedStore {
         })
     }
 
-    /// Whether a key is new; from now on it is not.
-    pub fn observe(&self, key: &[u8]) -> Result<Verdict, StoreError> {
-        self.observe_one(self.hasher.fingerprint(key).into())
+    /// Checks that the store agrees with every option that is set.
+    pub fn check_agreement(&self, options: &CreateOptions) -> Result<(), StoreError> {
+        if let Some(requested) = options.shard_count() {
+            let stored = self.shards();
+            agree(
+                CreateOption::Shards,
+                stored == requested,
+                &stored,
+                &requested,
+            )?;
+        }
+        let of_shard = options.for_one_of(self.shards());
+        (0..self.shards()).try_for_each(|shard| self.shard(shard)?.check_agreement(&of_shard))
     }
 
-    /// [`observe`](SharedStore::observe) for a key already hashed.
+    /// Reports whether a key is new, and records it.
+    pub fn observe(&self, key: impl AsRef<[u8]>) -> Result<Verdict, StoreError> {
+        self.observe_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// [`observe`](SharedStore::observe) for a key that is already hashed by the store's
+    /// [hasher](SharedStore::hasher).
+    pub fn observe_fingerprint(&self, fingerprint: Fingerprint) -> Result<Verdict, StoreError> {
+        self.observe_one(fingerprint.into())
+    }
+
+    /// Observes a hashed key with its time and importance.
     pub fn observe_one(&self, observation: Observation) -> Result<Verdict, StoreError> {
         self.shard(self.shard_of(observation.fingerprint))?
             .observe_one(observation)
     }
 
-    /// Observes many keys. Those of one part are observed in order; others may come between
-    /// the parts. After an error some parts have taken theirs and some have not.
+    /// Observes many keys. The keys of one shard are observed in order and without
+    /// interruption; other threads may observe keys between two shards. After an error, some
+    /// shards have recorded their keys and some have not.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -132,31 +183,56 @@ impl SharedStore {
         verdicts: &mut [Verdict],
     ) -> Result<(), StoreError> {
         assert_eq!(observations.len(), verdicts.len());
-        let mut parts = vec![(Vec::new(), Vec::new()); self.shards.len()];
-        for (place, &observation) in observations.iter().enumerate() {
-            let (places, part) = &mut parts[self.shard_of(observation.fingerprint)];
-            places.push(place);
-            part.push(observation);
+        let mut by_shard = vec![(Vec::new(), Vec::new()); self.shards.len()];
+        for (index, &observation) in observations.iter().enumerate() {
+            let (indices, batch) = &mut by_shard[self.shard_of(observation.fingerprint)];
+            indices.push(index);
+            batch.push(observation);
         }
-        let mut part_verdicts = Vec::new();
-        for (shard, (places, part)) in parts.iter().enumerate() {
-            if part.is_empty() {
+        let mut batch_verdicts = Vec::new();
+        for (shard, (indices, batch)) in by_shard.iter().enumerate() {
+            if batch.is_empty() {
                 continue;
             }
-            part_verdicts.resize(part.len(), Verdict::New);
-            self.shard(shard)?.observe_batch(part, &mut part_verdicts)?;
-            for (&place, &verdict) in places.iter().zip(&part_verdicts) {
-                verdicts[place] = verdict;
+            batch_verdicts.resize(batch.len(), Verdict::New);
+            self.shard(shard)?
+                .observe_batch(batch, &mut batch_verdicts)?;
+            for (&index, &verdict) in indices.iter().zip(&batch_verdicts) {
+                verdicts[index] = verdict;
             }
         }
         Ok(())
     }
 
-    /// Whether a key was met before; nothing is recorded.
-    pub fn contains(&self, key: &[u8]) -> Result<Verdict, StoreError> {
-        let fingerprint = self.hasher.fingerprint(key);
+    /// Reports whether a key was observed before. Records nothing.
+    pub fn contains(&self, key: impl AsRef<[u8]>) -> Result<Verdict, StoreError> {
+        self.contains_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// [`contains`](SharedStore::contains) for a key that is already hashed by the store's
+    /// [hasher](SharedStore::hasher).
+    pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Result<Verdict, StoreError> {
         let shard = self.shard(self.shard_of(fingerprint))?;
         Ok(shard.contains_fingerprint(fingerprint))
+    }
+
+    /// Claims a key to work on; see [`Claim`].
+    pub fn claim(&self, key: impl AsRef<[u8]>) -> Result<Claim, StoreError> {
+        let key = key.as_ref();
+        let shard = self.shard_of(self.hasher.fingerprint(key));
+        Ok(self.shard(shard)?.claim(key))
+    }
+
+    /// Records a claimed key: the work on it is done.
+    pub fn commit(&self, ticket: Ticket) -> Result<(), StoreError> {
+        self.shard(self.shard_of(ticket.fingerprint))?
+            .commit(ticket)
+    }
+
+    /// Ends a claim without recording the key, which can then be claimed again.
+    pub fn abort(&self, ticket: Ticket) -> Result<(), StoreError> {
+        self.shard(self.shard_of(ticket.fingerprint))?.abort(ticket);
+        Ok(())
     }
 
     /// Makes everything observed so far durable.
@@ -164,41 +240,49 @@ impl SharedStore {
         (0..self.shards.len()).try_for_each(|shard| self.shard(shard)?.sync())
     }
 
-    /// Folds every log into an image, one part after the other.
+    /// Takes a checkpoint of every shard, one after the other.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         (0..self.shards.len()).try_for_each(|shard| self.shard(shard)?.checkpoint())
     }
 
-    /// Takes a last checkpoint of every part and ends.
+    /// Closes every shard; see [`Store::close`].
     pub fn close(self) -> Result<(), StoreError> {
         let closed = self
             .shards
             .into_iter()
             .map(|shard| match shard.into_inner() {
                 Ok(store) => store.close(),
-                Err(_) => Err(broken()),
+                Err(_) => Err(interrupted()),
             });
-        // Every part is closed, whatever becomes of the others.
+        // Closes every shard, even if another one fails.
         closed.fold(Ok(()), Result::and)
     }
 
-    /// What hashes its keys.
+    /// Returns the hasher of its keys.
     pub fn hasher(&self) -> KeyHasher {
         self.hasher
     }
 
-    /// How many parts there are.
+    /// Returns the number of shards.
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// Which part a key belongs to.
+    /// Returns the shard that a key belongs to.
     pub fn shard_of(&self, fingerprint: Fingerprint) -> usize {
         shard_of(fingerprint, self.shards.len())
     }
 
     fn shard(&self, index: usize) -> Result<MutexGuard<'_, Store<Directory>>, StoreError> {
-        self.shards[index].lock().map_err(|_| broken())
+        self.shards[index].lock().map_err(|_| interrupted())
+    }
+}
+
+impl fmt::Debug for SharedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedStore")
+            .field("shards", &self.shards.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -207,23 +291,10 @@ fn shard_of(fingerprint: Fingerprint, shards: usize) -> usize {
     ((low * shards as u64) >> 32) as usize
 }
 
-/// A thread that stopped in the middle of a call may have left memory ahead of the log.
-fn broken() -> StoreError {
+/// A thread that panicked during a call may have left memory ahead of the log.
+fn interrupted() -> StoreError {
     StoreError::Poisoned {
-        cause: "a thread broke off in the middle of a call".to_owned(),
-    }
-}
-
-/// What each part is to be: one seed for all, and a share of the rest.
-fn part_of(create: &CreateOptions, shards: usize) -> CreateOptions {
-    let share = |total: u64| total / shards as u64;
-    CreateOptions {
-        memory_bits: share(create.memory_bits),
-        log_bytes: create
-            .log_bytes
-            .map(|bytes| share(bytes).max(MIN_LOG_BYTES)),
-        seed: Some(create.seed.unwrap_or_else(random)),
-        ..create.clone()
+        cause: "a thread panicked during a call".to_owned(),
     }
 }
 
@@ -232,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_even_and_within_range() {
+    fn keys_are_spread_evenly_over_the_shards() {
         for shards in [1, 2, 3, 7, 1000] {
             let mut counts = vec![0; shards];
             let hasher = KeyHasher::new(1);
@@ -243,11 +314,5 @@ mod tests {
             assert!(counts.iter().all(|count| (50..=150).contains(count)));
         }
         assert_eq!(shard_of(Fingerprint(u64::MAX), 3), 2);
-    }
-
-    #[test]
-    fn it_goes_from_thread_to_thread() {
-        fn is_shared<T: Send + Sync>() {}
-        is_shared::<SharedStore>();
     }
 }

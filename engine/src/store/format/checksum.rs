@@ -1,33 +1,33 @@
-//! Checksums that know where they belong.
+//! Checksums that cover the position of the data.
 //!
-//! CRC-32, seeded with the store's identity, a generation or epoch, and a place. A block
-//! that is right in itself but stale, misplaced or from another store fails.
+//! CRC-32 over the store's identity, a generation or epoch, a position, and the data itself.
+//! Data that is intact but stale, misplaced or from another store fails the check.
 
 use crc32fast::Hasher;
 
-use super::mutant::{Mutant, planted};
+use crate::store::mutant::{Mutant, planted};
 
-/// What tells this store from all others.
+/// The identity of a store: 16 random bytes.
 pub type StoreId = [u8; 16];
 
-/// The checksum of `bytes` that belong to `store`, `era` (a generation or an epoch) and
-/// `place` (an index or an offset).
-pub fn placed(store: &StoreId, era: u64, place: u64, bytes: &[u8]) -> u32 {
-    let mut hasher = seeded(store, era, place);
+/// Returns the checksum of `bytes` that belong to `store`, to `era` (a generation or an epoch)
+/// and to `position` (an index or an offset).
+pub fn checksum_at(store: &StoreId, era: u64, position: u64, bytes: &[u8]) -> u32 {
+    let mut hasher = seeded(store, era, position);
     hasher.update(bytes);
     hasher.finalize()
 }
 
-fn seeded(store: &StoreId, era: u64, place: u64) -> Hasher {
+fn seeded(store: &StoreId, era: u64, position: u64) -> Hasher {
     let mut hasher = Hasher::new();
-    if planted(Mutant::ChecksumWithoutPlace) {
+    if planted(Mutant::ChecksumWithoutPosition) {
         return hasher;
     }
-    let mut origin = [0; 32];
-    origin[..16].copy_from_slice(store);
-    origin[16..24].copy_from_slice(&era.to_le_bytes());
-    origin[24..].copy_from_slice(&place.to_le_bytes());
-    hasher.update(&origin);
+    let mut context = [0; 32];
+    context[..16].copy_from_slice(store);
+    context[16..24].copy_from_slice(&era.to_le_bytes());
+    context[24..].copy_from_slice(&position.to_le_bytes());
+    hasher.update(&context);
     hasher
 }
 
@@ -36,18 +36,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_of_the_origin_counts() {
+    fn the_checksum_covers_store_era_position_and_bytes() {
         let store = [7; 16];
-        let right = placed(&store, 3, 5, b"bytes");
-        assert_ne!(right, placed(&[8; 16], 3, 5, b"bytes"));
-        assert_ne!(right, placed(&store, 4, 5, b"bytes"));
-        assert_ne!(right, placed(&store, 3, 6, b"bytes"));
-        assert_ne!(right, placed(&store, 3, 5, b"bytez"));
+        let right = checksum_at(&store, 3, 5, b"bytes");
+        assert_ne!(right, checksum_at(&[8; 16], 3, 5, b"bytes"));
+        assert_ne!(right, checksum_at(&store, 4, 5, b"bytes"));
+        assert_ne!(right, checksum_at(&store, 3, 6, b"bytes"));
+        assert_ne!(right, checksum_at(&store, 3, 5, b"bytez"));
     }
 
-    /// Golden: this is in files. Any CRC-32 (zlib) of the same bytes agrees.
+    /// Files hold this value. Any CRC-32 (zlib) of the same bytes gives it.
     #[test]
-    fn the_value_is_fixed() {
-        assert_eq!(placed(&[1; 16], 2, 3, b"dedupstore"), 0x2f9b_79be);
+    fn the_checksum_is_that_of_the_format() {
+        assert_eq!(checksum_at(&[1; 16], 2, 3, b"dedupstore"), 0x2f9b_79be);
     }
 }

@@ -1,32 +1,36 @@
-//! An image as bytes: its checksums, and reading and checking what it holds.
+//! Reading and checking the blocks of an image.
 
-use super::checksum::{StoreId, placed};
-#[cfg(not(target_family = "wasm"))]
-use super::disk::{THREADS_FROM_BYTES, fill_by_threads};
-use super::error::{Damage, StoreError};
+use std::sync::Mutex;
+
+use super::checksum::{StoreId, checksum_at};
 use super::layout::{BLOCK_BYTES, Layout};
-use super::medium::Medium;
-use super::mutant::{Mutant, planted};
 use super::superblock::{Superblock, offset};
 use crate::bytes::read_u32;
 use crate::region::Memory;
 use crate::seen_set::CreateError;
+use crate::store::error::{Damage, StoreError};
+use crate::store::file_access::FileAccess;
+use crate::store::lock::lock;
+use crate::store::medium::Medium;
+use crate::store::mutant::{Mutant, planted};
 
-/// How many blocks are read at a time.
-pub const BLOCKS_A_READ: u64 = 128;
+/// The number of blocks per read.
+const BLOCKS_PER_READ: u64 = 128;
+/// From this size on, reading a region in parallel is worth starting threads.
+const PARALLEL_FROM_BYTES: usize = 16 << 20;
 
-/// The checksum of a block, padded with zeros to its full length.
+/// Returns the checksum of a block, which is padded with zeros to its full length.
 pub fn block_checksum(store_id: &StoreId, generation: u64, block: u64, bytes: &[u8]) -> u32 {
     debug_assert_eq!(bytes.len() as u64, BLOCK_BYTES);
-    placed(store_id, generation, block, bytes)
+    checksum_at(store_id, generation, block, bytes)
 }
 
-/// The checksum of the table of checksums. Its place is one that no block has.
+/// Returns the checksum of the table of checksums. No block has its position.
 pub fn table_checksum(superblock: &Superblock, table: &[u8]) -> u32 {
-    placed(&superblock.store_id, superblock.generation, u64::MAX, table)
+    checksum_at(&superblock.store_id, superblock.generation, u64::MAX, table)
 }
 
-/// The table of an image of a region; of one that is all zeros if none is given.
+/// Computes the table of block checksums for a region. A region of None is all zeros.
 pub fn table_of(
     store_id: &StoreId,
     generation: u64,
@@ -47,14 +51,12 @@ pub fn table_of(
     table
 }
 
-/// The table of block checksums, checked against the superblock.
+/// Reads the table of block checksums and checks it against the superblock.
 pub fn read_table(medium: &impl Medium, superblock: &Superblock) -> Result<Vec<u8>, StoreError> {
     let file = superblock.file();
     let layout = superblock.layout;
     let mut table = vec![0; layout.table_bytes() as usize];
-    medium
-        .read(file, layout.table_offset(), &mut table)
-        .map_err(|error| StoreError::on_file("read", file, error))?;
+    medium.read_at(file, layout.table_offset(), &mut table)?;
     let computed = table_checksum(superblock, &table);
     if computed != superblock.table_checksum {
         return Err(StoreError::Corrupt(Damage {
@@ -62,7 +64,7 @@ pub fn read_table(medium: &impl Medium, superblock: &Superblock) -> Result<Vec<u
             offset: layout.table_offset(),
             expected: format!("a table with checksum {:08x}", superblock.table_checksum),
             found: format!(
-                "{computed:08x} (the superblock names it at byte {})",
+                "{computed:08x} (the superblock holds the expected checksum at byte {})",
                 offset::TABLE_CHECKSUM
             ),
         }));
@@ -70,14 +72,14 @@ pub fn read_table(medium: &impl Medium, superblock: &Superblock) -> Result<Vec<u
     Ok(table)
 }
 
-/// What checks the blocks of one image.
-pub struct Checker<'a> {
+/// Checks the blocks of one image.
+struct Checker<'a> {
     superblock: &'a Superblock,
     table: Vec<u8>,
 }
 
 impl Checker<'_> {
-    /// What is wrong with blocks that follow each other, each of full length.
+    /// Returns the damage of each bad block in a run of blocks of full length.
     fn damages(&self, first: u64, bytes: &[u8]) -> impl Iterator<Item = Damage> {
         let blocks = (first..).zip(bytes.chunks_exact(BLOCK_BYTES as usize));
         blocks.filter_map(|(block, bytes)| {
@@ -96,7 +98,7 @@ impl Checker<'_> {
     }
 }
 
-/// Checks every block of an image; each one that is not right is handed over.
+/// Checks every block of an image and calls `found` for each bad one.
 pub fn check_blocks(
     medium: &impl Medium,
     superblock: &Superblock,
@@ -105,21 +107,28 @@ pub fn check_blocks(
     let table = read_table(medium, superblock)?;
     let checker = Checker { superblock, table };
     let (file, layout) = (superblock.file(), superblock.layout);
-    let mut bytes = vec![0; (BLOCKS_A_READ.min(layout.blocks()) * BLOCK_BYTES) as usize];
+    let mut bytes = vec![0; (BLOCKS_PER_READ.min(layout.blocks()) * BLOCK_BYTES) as usize];
     let mut first = 0;
     while first < layout.blocks() {
-        let count = BLOCKS_A_READ.min(layout.blocks() - first);
+        let count = BLOCKS_PER_READ.min(layout.blocks() - first);
         let bytes = &mut bytes[..(count * BLOCK_BYTES) as usize];
-        medium
-            .read(file, layout.block_offset(first), bytes)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        medium.read_at(file, layout.block_offset(first), bytes)?;
         checker.damages(first, bytes).for_each(&mut found);
         first += count;
     }
     Ok(())
 }
 
-/// Part of the region of an image, the blocks it lies in checked.
+/// Checks every block of an image; fails at the first bad one.
+pub fn verify_blocks(medium: &impl Medium, superblock: &Superblock) -> Result<(), StoreError> {
+    let mut first = None;
+    check_blocks(medium, superblock, |damage| {
+        first.get_or_insert(damage);
+    })?;
+    fail_on(first)
+}
+
+/// Reads part of the region of an image and checks the blocks that hold it.
 pub fn read_part(
     medium: &impl Medium,
     superblock: &Superblock,
@@ -133,9 +142,7 @@ pub fn read_part(
         .div_ceil(BLOCK_BYTES)
         .min(layout.blocks());
     let mut bytes = vec![0; ((end - first) * BLOCK_BYTES) as usize];
-    medium
-        .read(file, layout.block_offset(first), &mut bytes)
-        .map_err(|error| StoreError::on_file("read", file, error))?;
+    medium.read_at(file, layout.block_offset(first), &mut bytes)?;
     fail_on(checker.damages(first, &bytes).next())?;
     let start = range.start - (first * BLOCK_BYTES) as usize;
     bytes.drain(..start);
@@ -143,8 +150,11 @@ pub fn read_part(
     Ok(bytes)
 }
 
-/// The region of an image in memory of its own. With `verify`, every block is checked on the
-/// way; without, only the table is.
+/// Reads the region of an image into memory of its own. With `verify`, checks every block;
+/// without, only the table.
+///
+/// A large region is read in parallel. The error is always that of the lowest bad block:
+/// parts are started in order, and a part that was started is finished.
 pub fn read_region(
     medium: &impl Medium,
     superblock: &Superblock,
@@ -154,21 +164,36 @@ pub fn read_region(
     let mut region = Memory::zeroed(length).map_err(CreateError::from)?;
     let table = read_table(medium, superblock)?;
     let checker = Checker { superblock, table };
-    #[cfg(not(target_family = "wasm"))]
-    if length >= THREADS_FROM_BYTES {
-        fill_by_threads(medium, &checker, verify, &mut region)?;
-        return Ok(region);
+    let parts = region.chunks_mut((BLOCKS_PER_READ * BLOCK_BYTES) as usize);
+    let parts = Mutex::new(parts.enumerate());
+    let failed = Mutex::new(None);
+    let work = || {
+        loop {
+            let next = lock(&parts).next();
+            let Some((part, bytes)) = next.filter(|_| lock(&failed).is_none()) else {
+                return;
+            };
+            let first = part as u64 * BLOCKS_PER_READ;
+            if let Err(error) = fill_part(medium, &checker, verify, first, bytes) {
+                let mut failed = lock(&failed);
+                match &*failed {
+                    Some((earlier, _)) if *earlier < part => {}
+                    _ => *failed = Some((part, error)),
+                }
+            }
+        }
+    };
+    match length >= PARALLEL_FROM_BYTES {
+        true => medium.in_parallel(&work),
+        false => work(),
     }
-    let parts = region.chunks_mut((BLOCKS_A_READ * BLOCK_BYTES) as usize);
-    for (first, bytes) in (0..).step_by(BLOCKS_A_READ as usize).zip(parts) {
-        fill_part(medium, &checker, verify, first, bytes)?;
-    }
-    Ok(region)
+    let failed = lock(&failed).take();
+    failed.map_or(Ok(region), |(_, error)| Err(error))
 }
 
-/// Reads blocks straight to where they belong; only a block that the region does not fill
-/// goes by way of a buffer.
-pub fn fill_part(
+/// Reads blocks directly into the region. Only the last block goes through a buffer, if the
+/// region does not fill it.
+fn fill_part(
     medium: &impl Medium,
     checker: &Checker<'_>,
     verify: bool,
@@ -177,9 +202,7 @@ pub fn fill_part(
 ) -> Result<(), StoreError> {
     let (file, layout) = (checker.superblock.file(), checker.superblock.layout);
     let read = |first: u64, bytes: &mut [u8]| {
-        medium
-            .read(file, layout.block_offset(first), bytes)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        medium.read_at(file, layout.block_offset(first), bytes)?;
         match verify {
             true => fail_on(checker.damages(first, bytes).next()),
             false => Ok(()),
@@ -197,6 +220,6 @@ pub fn fill_part(
     Ok(())
 }
 
-pub fn fail_on(damage: Option<Damage>) -> Result<(), StoreError> {
+fn fail_on(damage: Option<Damage>) -> Result<(), StoreError> {
     damage.map_or(Ok(()), |damage| Err(StoreError::Corrupt(damage)))
 }

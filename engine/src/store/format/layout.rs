@@ -1,17 +1,17 @@
-//! Where everything lies in the files.
+//! The sizes of the files and the offsets of their parts.
 
-use super::medium::StoreFile;
+use crate::store::medium::StoreFile;
 
 /// The size of the superblock, at the start of an image.
 pub const SUPERBLOCK_BYTES: u64 = 4096;
-/// The unit that is checksummed and copied: CRC-32 detects every error of three bits in
-/// anything this short.
+/// The unit that is checksummed and copied. CRC-32 detects every error of up to three bits in
+/// a block of this size.
 pub const BLOCK_BYTES: u64 = 8192;
 /// The size of a log's header; frames follow.
 pub const LOG_START: u64 = 512;
 /// The mark: two slots, in different pages.
 pub const MARK_BYTES: u64 = 8192;
-/// The smallest log: a few frames.
+/// The smallest log. It holds a few frames.
 pub const MIN_LOG_BYTES: u64 = 4096;
 /// The largest log.
 pub const MAX_LOG_BYTES: u64 = 1 << 34;
@@ -26,34 +26,34 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Blocks in an image.
+    /// Returns the number of blocks in an image.
     pub fn blocks(&self) -> u64 {
         self.region_bytes.div_ceil(BLOCK_BYTES)
     }
 
-    /// Where a block starts in an image.
+    /// Returns the offset of a block in an image.
     pub fn block_offset(&self, block: u64) -> u64 {
         SUPERBLOCK_BYTES + block * BLOCK_BYTES
     }
 
-    /// Where a block starts in the region, and how much of it the region fills.
+    /// Returns the bytes of the region that a block holds. The last block may hold fewer.
     pub fn block_range(&self, block: u64) -> std::ops::Range<usize> {
         let start = block * BLOCK_BYTES;
         let end = (start + BLOCK_BYTES).min(self.region_bytes);
         start as usize..end as usize
     }
 
-    /// Where the table of block checksums starts in an image.
+    /// Returns the offset of the table of block checksums in an image.
     pub fn table_offset(&self) -> u64 {
         self.block_offset(self.blocks())
     }
 
-    /// Its length.
+    /// Returns the length of the table of block checksums.
     pub fn table_bytes(&self) -> u64 {
         4 * self.blocks()
     }
 
-    /// The size of a file.
+    /// Returns the size of a file.
     pub fn file_bytes(&self, file: StoreFile) -> u64 {
         match file {
             StoreFile::Image0 | StoreFile::Image1 => {
@@ -64,7 +64,7 @@ impl Layout {
         }
     }
 
-    /// All files together.
+    /// Returns the size of all files together.
     pub fn disk_bytes(&self) -> u64 {
         StoreFile::ALL
             .iter()

@@ -1,23 +1,24 @@
-//! What is known to be durable: two slots, written in turn.
+//! The mark: how many observations are known to be durable. Two slots, written alternately.
 //!
-//! After a sync the mark says how far the log is safe. It is what tells rot in a frame
-//! that was acknowledged from a tail that a crash tore.
+//! It is written after every sync of the log. If a frame below the mark is bad, an
+//! acknowledged frame is corrupt; if a frame above it is bad, a crash tore the log's tail.
 
-use super::checksum::{StoreId, placed};
-use super::error::{Damage, StoreError};
-use super::medium::{Medium, StoreFile};
+use super::checksum::{StoreId, checksum_at};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
+use crate::store::error::{Damage, StoreError};
+use crate::store::file_access::FileAccess;
+use crate::store::medium::{Medium, StoreFile};
 
-/// The slots lie in different pages.
+/// The offsets of the slots, in different pages.
 pub const SLOT_OFFSETS: [u64; 2] = [0, 4096];
-/// One sector: written whole or not at all.
+/// One sector, which a disk writes completely or not at all.
 pub const SLOT_BYTES: usize = 512;
 const MAGIC: &[u8; 8] = b"dedupsmk";
 
-/// The last state of the mark.
+/// What a slot holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Counts writes; the slot is its last bit.
+    /// Counts the writes of the mark. Its lowest bit is the slot.
     pub turn: u64,
     /// Observations known to be durable.
     pub sequence: u64,
@@ -26,7 +27,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Writes the mark that follows this one.
+    /// Writes the next mark into the other slot.
     pub fn advance(
         &mut self,
         medium: &impl Medium,
@@ -35,24 +36,22 @@ impl Mark {
     ) -> Result<(), StoreError> {
         self.turn += 1;
         self.sequence = self.sequence.max(sequence);
-        medium
-            .write(StoreFile::Mark, self.offset(), &self.encode(store))
-            .map_err(|error| StoreError::on_file("write", StoreFile::Mark, error))
+        medium.write_at(StoreFile::Mark, self.offset(), &self.encode(store))
     }
 
-    /// Where this mark's slot is.
+    /// Returns the offset of this mark's slot.
     pub fn offset(&self) -> u64 {
         SLOT_OFFSETS[(self.turn % 2) as usize]
     }
 
-    /// The slot as bytes: magic, turn, sequence, incarnation, checksum.
+    /// Encodes the slot: magic, turn, sequence, incarnation, checksum.
     pub fn encode(&self, store: &StoreId) -> [u8; SLOT_BYTES] {
         let mut slot = [0; SLOT_BYTES];
         slot[..8].copy_from_slice(MAGIC);
         write_u64(&mut slot, 8, self.turn);
         write_u64(&mut slot, 16, self.sequence);
         write_u32(&mut slot, 24, self.incarnation);
-        let checksum = placed(store, self.turn, self.offset(), &slot[..SLOT_BYTES - 4]);
+        let checksum = checksum_at(store, self.turn, self.offset(), &slot[..SLOT_BYTES - 4]);
         write_u32(&mut slot, SLOT_BYTES - 4, checksum);
         slot
     }
@@ -66,28 +65,31 @@ impl Mark {
         (mark.offset() == place && mark.encode(store)[..] == *slot).then_some(mark)
     }
 
-    /// Both slots, as far as they are whole.
+    /// Reads both slots. A slot is None if it is not intact.
     pub fn slots(medium: &impl Medium, store: &StoreId) -> Result<[Option<Mark>; 2], StoreError> {
         let mut slots = [None; 2];
         for (slot, place) in slots.iter_mut().zip(SLOT_OFFSETS) {
             let mut bytes = [0; SLOT_BYTES];
-            medium
-                .read(StoreFile::Mark, place, &mut bytes)
-                .map_err(|error| StoreError::on_file("read", StoreFile::Mark, error))?;
+            medium.read_at(StoreFile::Mark, place, &mut bytes)?;
             *slot = Mark::decode(store, place, &bytes);
         }
         Ok(slots)
     }
 
-    /// The newer of the two slots. A crash can tear one, never both.
-    pub fn read(medium: &impl Medium, store: &StoreId) -> Result<Self, StoreError> {
+    /// Reads the newest mark, or None if neither slot is intact.
+    pub fn newest(medium: &impl Medium, store: &StoreId) -> Result<Option<Self>, StoreError> {
         let slots = Mark::slots(medium, store)?;
-        let newest = slots.into_iter().flatten().max_by_key(|mark| mark.turn);
-        newest.ok_or_else(|| {
+        Ok(slots.into_iter().flatten().max_by_key(|mark| mark.turn))
+    }
+
+    /// Reads the newest mark. Fails if neither slot is intact: a crash can tear one slot, but
+    /// never both.
+    pub fn read(medium: &impl Medium, store: &StoreId) -> Result<Self, StoreError> {
+        Mark::newest(medium, store)?.ok_or_else(|| {
             StoreError::Corrupt(Damage {
                 file: StoreFile::Mark,
                 offset: 0,
-                expected: "at least one whole slot".to_owned(),
+                expected: "at least one intact slot".to_owned(),
                 found: "none".to_owned(),
             })
         })

@@ -1,51 +1,53 @@
-//! The head of an image: who the store is, what its filter is, and where the log goes on.
+//! The superblock of an image: the store's identity, its filter, and the position in the log
+//! from which replay continues.
 
 use serde::{Deserialize, Serialize};
 
-use super::checksum::{StoreId, placed};
-use super::error::{Damage, StoreError};
+use super::checksum::{StoreId, checksum_at};
 use super::layout::{BLOCK_BYTES, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES, SUPERBLOCK_BYTES};
-use super::medium::{Medium, StoreFile};
-use super::mutant::{Mutant, planted};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::filter::Registers;
 use crate::fingerprint::HashScheme;
+use crate::store::error::{Damage, StoreError};
+use crate::store::file_access::FileAccess;
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::mutant::{Mutant, planted};
 
 /// The first bytes of an image.
 pub const MAGIC: &[u8; 8] = b"dedupsto";
-/// The format this program writes, and the newest it reads.
+/// The format version that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
-/// A feature that a reader must know: the log may have frames that leave out observations
-/// without trace.
+/// A feature that a reader must know: the log may have sparse frames, which leave out
+/// observations that changed nothing but counters.
 pub const SPARSE_LOG: u32 = 1;
-/// Another: an audit lies behind the filter in the region.
+/// A feature that a reader must know: the region holds an audit after the filter.
 pub const AUDIT: u32 = 2;
-/// All such features.
+/// All features that this program knows.
 pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT;
 
-/// Byte offsets of the fields. The format document lists the same, and a test compares.
+/// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
-    /// Eight letters.
+    /// Eight letters that identify the file.
     pub const MAGIC: usize = 0;
     /// Format version.
     pub const VERSION: usize = 8;
-    /// Features an older reader may ignore.
+    /// Features that an older reader may ignore.
     pub const COMPATIBLE: usize = 12;
-    /// Features a reader must know.
+    /// Features that a reader must know.
     pub const INCOMPATIBLE: usize = 16;
     /// How keys are hashed.
     pub const HASH_SCHEME: usize = 20;
     /// The store's identity.
     pub const STORE_ID: usize = 24;
-    /// Which image this is.
+    /// The generation of the image.
     pub const GENERATION: usize = 40;
-    /// Observations in the image.
+    /// The number of observations in the image.
     pub const SEQUENCE: usize = 48;
-    /// The log that goes on from here.
+    /// The epoch of the log that continues from the image.
     pub const LOG_EPOCH: usize = 56;
-    /// Where in it.
+    /// The offset in that log.
     pub const LOG_OFFSET: usize = 64;
-    /// The checksum of the frame before.
+    /// The checksum of the previous frame.
     pub const LOG_CHAIN: usize = 72;
     /// The checksum of the table of checksums.
     pub const TABLE_CHECKSUM: usize = 76;
@@ -65,41 +67,42 @@ pub mod offset {
     pub const REGISTERS: usize = 128;
     /// The parameters.
     pub const PARAMETERS: usize = 640;
-    /// The checksum of all before.
+    /// The checksum of all bytes before it.
     pub const CHECKSUM: usize = 4092;
 }
 
-/// The most the parameters may take.
+/// The largest size of the encoded parameters.
 const MAX_PARAMETER_BYTES: usize = offset::CHECKSUM - offset::PARAMETERS;
 
-/// What was chosen when the store was made, and never changes.
+/// What was chosen when the store was created. It never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameters {
     /// The filter, in its text form.
     pub filter: String,
-    /// The memory it was given.
+    /// The memory of the filter.
     pub memory_bits: u64,
-    /// The seed of its hash and of its choices.
+    /// The seed of the hash and of the filter's random choices.
     pub seed: u64,
-    /// How keys were changed before they were hashed; empty if not at all. The store only
-    /// keeps it for those who feed it.
+    /// How callers change keys before they hash them; empty if they do not. The store only
+    /// records it.
     pub normalization: String,
-    /// When the store was made, in seconds since 1970.
+    /// When the store was created, in seconds since 1970.
     pub created_unix_seconds: u64,
 }
 
 impl Parameters {
-    /// bincode 1 in its default form: little-endian, lengths as 64 bits.
+    /// Encodes with bincode 1 in its default form: little-endian, lengths as 64 bits.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
-        let bytes = bincode::serialize(self)
-            .map_err(|error| StoreError::Parameters(format!("cannot encode: {error}")))?;
-        if bytes.len() > MAX_PARAMETER_BYTES {
-            return Err(StoreError::Parameters(format!(
-                "the filter's text and the normalization take {} bytes; at most {MAX_PARAMETER_BYTES} fit",
-                bytes.len()
-            )));
+        let too_long = |bytes| StoreError::ParametersTooLong {
+            bytes,
+            maximum: MAX_PARAMETER_BYTES,
+        };
+        // Only a length can make this fail.
+        let bytes = bincode::serialize(self).map_err(|_| too_long(usize::MAX))?;
+        match bytes.len() {
+            length if length > MAX_PARAMETER_BYTES => Err(too_long(length)),
+            _ => Ok(bytes),
         }
-        Ok(bytes)
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -112,16 +115,16 @@ impl Parameters {
     }
 }
 
-/// The head of an image.
+/// The superblock of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Superblock {
     /// Features that a reader must know.
     pub features: u32,
     /// The store's identity.
     pub store_id: StoreId,
-    /// Which image this is; they alternate.
+    /// The generation of the image. Generations alternate between the two image files.
     pub generation: u64,
-    /// Observations in the image.
+    /// The point in the log up to which the image holds observations.
     pub log: LogPosition,
     /// The checksum of the table of block checksums.
     pub table_checksum: u32,
@@ -129,34 +132,34 @@ pub struct Superblock {
     pub layout: Layout,
     /// When the image was finished.
     pub unix_seconds: u64,
-    /// What the audit was given; 0 if there is none.
+    /// The size of the audit; 0 if there is none.
     pub audit_bytes: u32,
     /// The filter's registers.
     pub registers: Registers,
-    /// What never changes.
+    /// What was chosen when the store was created.
     pub parameters: Parameters,
 }
 
-/// A point between two frames.
+/// A point in the log between two frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogPosition {
-    /// Which log.
+    /// The epoch of the log.
     pub epoch: u64,
-    /// Where in it.
+    /// The offset in the log's file.
     pub offset: u64,
-    /// The checksum of the frame before, or of the log's header.
+    /// The checksum of the previous frame, or of the log's header.
     pub chain: u32,
-    /// Observations before this point.
+    /// The number of observations before this point.
     pub sequence: u64,
 }
 
 impl Superblock {
-    /// The image it heads.
+    /// Returns the file of the image.
     pub fn file(&self) -> StoreFile {
         StoreFile::image(self.generation)
     }
 
-    /// As bytes, with its checksum.
+    /// Encodes the superblock with its checksum.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let parameters = self.parameters.encode()?;
         let mut bytes = vec![0; SUPERBLOCK_BYTES as usize];
@@ -187,40 +190,33 @@ impl Superblock {
         Ok(bytes)
     }
 
-    /// Reads the head of an image; whatever is wrong with it, or with the size of any file,
-    /// is said.
+    /// Reads and checks the superblock of an image, and checks the size of every file.
     pub fn read(medium: &impl Medium, file: StoreFile) -> Result<Self, StoreError> {
         let superblock = Self::read_alone(medium, file)?;
         for file in StoreFile::ALL {
             let expected = superblock.layout.file_bytes(file);
-            let found = medium
-                .len(file)
-                .map_err(|error| StoreError::on_file("look at", file, error))?;
+            let found = medium.file_bytes(file)?;
             if found != expected {
-                let (expected, found) = (format!("{expected} bytes"), format!("{found}"));
+                let (expected, found) = (format!("{expected} bytes"), format!("{found} bytes"));
                 return Err(damage(file, 0, expected, found));
             }
         }
         Ok(superblock)
     }
 
-    /// Reads the head of an image and looks at nothing else.
+    /// Reads and checks the superblock of an image. Does not check the sizes of the files.
     pub fn read_alone(medium: &impl Medium, file: StoreFile) -> Result<Self, StoreError> {
-        let length = medium
-            .len(file)
-            .map_err(|error| StoreError::on_file("look at", file, error))?;
+        let length = medium.file_bytes(file)?;
         if length < SUPERBLOCK_BYTES {
             return Err(damage(
                 file,
                 0,
                 format!("at least {SUPERBLOCK_BYTES} bytes"),
-                format!("{length}"),
+                format!("{length} bytes"),
             ));
         }
         let mut bytes = vec![0; SUPERBLOCK_BYTES as usize];
-        medium
-            .read(file, 0, &mut bytes)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        medium.read_at(file, 0, &mut bytes)?;
         Self::decode(file, &bytes)
     }
 
@@ -230,7 +226,7 @@ impl Superblock {
         };
         if &bytes[..8] != MAGIC {
             let found = match bytes.iter().all(|&byte| byte == 0) {
-                true => "an image that is not finished".to_owned(),
+                true => "zeros: an unfinished image".to_owned(),
                 false => format!("{:02x?}", &bytes[..8]),
             };
             return wrong(0, "the superblock's magic", found);
@@ -252,7 +248,11 @@ impl Superblock {
             });
         }
         if version == 0 {
-            return wrong(offset::VERSION, "a version from 1", version.to_string());
+            return wrong(
+                offset::VERSION,
+                "a version of at least 1",
+                version.to_string(),
+            );
         }
         let features = read_u32(bytes, offset::INCOMPATIBLE);
         let unknown = features & !KNOWN_FEATURES;
@@ -274,7 +274,7 @@ impl Superblock {
         if StoreFile::image(generation) != file {
             return wrong(
                 offset::GENERATION,
-                "a generation of this image",
+                "a generation that belongs to this file",
                 generation.to_string(),
             );
         }
@@ -286,17 +286,13 @@ impl Superblock {
         if !(1..=crate::filter::MAX_MEMORY_BITS / 8).contains(&region_bytes) {
             return wrong(
                 offset::REGION_BYTES,
-                "a size that can be",
+                "a possible size",
                 region_bytes.to_string(),
             );
         }
         let log_bytes = read_u64(bytes, offset::LOG_BYTES);
         if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
-            return wrong(
-                offset::LOG_BYTES,
-                "a size that can be",
-                log_bytes.to_string(),
-            );
+            return wrong(offset::LOG_BYTES, "a possible size", log_bytes.to_string());
         }
         let parameter_bytes = read_u32(bytes, offset::PARAMETER_BYTES) as usize;
         let parameters = bytes
@@ -306,7 +302,7 @@ impl Superblock {
             return wrong(
                 offset::PARAMETERS,
                 "parameters",
-                "bytes that are none".to_owned(),
+                "bytes that do not decode".to_owned(),
             );
         };
         let mut store_id = [0; 16];
@@ -337,7 +333,7 @@ impl Superblock {
 }
 
 fn checksum_of(bytes: &[u8]) -> u32 {
-    placed(&[0; 16], 0, 0, &bytes[..offset::CHECKSUM])
+    checksum_at(&[0; 16], 0, 0, &bytes[..offset::CHECKSUM])
 }
 
 fn damage(file: StoreFile, offset: u64, expected: String, found: String) -> StoreError {

@@ -1,36 +1,37 @@
-//! Reading every byte of a store, and saying what is wrong with any.
+//! Reading every byte of a store and reporting what is wrong.
 
-use super::checksum::StoreId;
-use super::error::{Damage, StoreError};
 use super::finding::{Finding, Findings, Severity};
-use super::frame::check_log_header;
-use super::image::check_blocks;
-use super::layout::{LOG_START, Layout, SUPERBLOCK_BYTES};
-use super::mark::{Mark, SLOT_BYTES, SLOT_OFFSETS};
-use super::medium::{Medium, StoreFile};
-use super::padded::Padded;
-use super::replay::{Replayed, replay};
-use super::snapshot::Snapshot;
-use super::superblock::{Superblock, offset};
 use crate::bytes::read_u64;
+use crate::store::error::{Damage, StoreError};
+use crate::store::file_access::FileAccess;
+use crate::store::format::checksum::StoreId;
+use crate::store::format::frame::check_log_header;
+use crate::store::format::image::check_blocks;
+use crate::store::format::layout::{LOG_START, Layout, SUPERBLOCK_BYTES};
+use crate::store::format::mark::{Mark, SLOT_BYTES, SLOT_OFFSETS};
+use crate::store::format::superblock::{Superblock, offset};
+use crate::store::medium::{Medium, StoreFile};
+use crate::store::replay::{Replayed, replay};
+use crate::store::snapshot::Snapshot;
+use crate::store::zero_extended::ZeroExtended;
 
-/// Every finding in a store that nobody writes to meanwhile: sizes, superblocks, tables,
-/// blocks, log headers, the chain of frames from each image to the end, the mark, and
-/// whether both images lead to the same state. Reads only.
-pub fn verify<M: Medium>(medium: M) -> Result<Vec<Finding>, StoreError> {
+/// Checks every byte of a store: sizes, superblocks, tables, blocks, log headers, the chain of
+/// frames from each image to the end, the mark, and whether both images lead to the same state.
+/// Reads only. Nobody may write to the store meanwhile.
+pub fn verify_on<M: Medium>(medium: M) -> Result<Vec<Finding>, StoreError> {
     Ok(examine(medium)?.findings)
 }
 
-/// What is whole in a store, and what is not.
+/// What is intact in a store, and what is not.
 pub struct Examination<M> {
-    pub medium: Padded<M>,
-    /// Images whose superblock is whole, the newest first.
+    pub medium: ZeroExtended<M>,
+    /// Images with a valid superblock, the newest first.
     pub images: Vec<Superblock>,
     pub sizes_are_right: bool,
     pub findings: Vec<Finding>,
 }
 
-/// See [`verify`].
+/// Does what [`verify`] does, and returns what a repair needs.
 pub fn examine<M: Medium>(medium: M) -> Result<Examination<M>, StoreError> {
     let mut findings = Findings::default();
     let images = superblocks(&medium, &mut findings)?;
@@ -39,13 +40,13 @@ pub fn examine<M: Medium>(medium: M) -> Result<Examination<M>, StoreError> {
         Some(layout) => check_sizes(&medium, layout, &mut findings)?,
         None => false,
     };
-    let medium = Padded::new(medium, layout);
+    let medium = ZeroExtended::new(medium, layout);
     if let Some(newest) = images.first() {
         let mark = check_mark(&medium, &newest.store_id, &mut findings)?;
         let mut ends = Vec::new();
         for image in &images {
-            // An older image only matters if the newest one fails.
-            let severity = match image == newest || findings.refuse() {
+            // An older image matters only if the newest one is damaged.
+            let severity = match image == newest || findings.prevent_opening() {
                 true => Severity::Refused,
                 false => Severity::Covered,
             };
@@ -69,26 +70,26 @@ fn superblocks(
     medium: &impl Medium,
     findings: &mut Findings,
 ) -> Result<Vec<Superblock>, StoreError> {
-    let (mut whole, mut bad) = (Vec::new(), Vec::new());
+    let (mut valid, mut bad) = (Vec::new(), Vec::new());
     for file in [StoreFile::Image0, StoreFile::Image1] {
         match Superblock::read_alone(medium, file) {
-            Ok(superblock) => whole.push(superblock),
+            Ok(superblock) => valid.push(superblock),
             Err(StoreError::Corrupt(damage)) => bad.push(damage),
             Err(error) => return Err(error),
         }
     }
-    whole.sort_by_key(|superblock| std::cmp::Reverse(superblock.generation));
+    valid.sort_by_key(|superblock| std::cmp::Reverse(superblock.generation));
     for damage in bad {
         let unfinished = is_zero(medium, damage.file, 0, SUPERBLOCK_BYTES as usize)?;
-        match whole.first() {
+        match valid.first() {
             None => findings.add(Severity::Refused, damage),
-            // No checkpoint was ever taken.
+            // No checkpoint was taken yet.
             Some(other) if unfinished && other.generation == 0 => {}
             Some(_) if unfinished => findings.add(Severity::Information, damage),
             Some(_) => findings.add(Severity::Covered, damage),
         }
     }
-    if let [newer, older] = &whole[..]
+    if let [newer, older] = &valid[..]
         && (newer.store_id != older.store_id || newer.generation != older.generation + 1)
     {
         for image in [newer, older] {
@@ -103,7 +104,7 @@ fn superblocks(
             );
         }
     }
-    Ok(whole)
+    Ok(valid)
 }
 
 fn check_sizes(
@@ -114,9 +115,7 @@ fn check_sizes(
     let mut right = true;
     for file in StoreFile::ALL {
         let expected = layout.file_bytes(file);
-        let found = medium
-            .len(file)
-            .map_err(|error| StoreError::on_file("look at", file, error))?;
+        let found = medium.file_bytes(file)?;
         if found != expected {
             right = false;
             findings.add(
@@ -125,7 +124,7 @@ fn check_sizes(
                     file,
                     offset: found.min(expected),
                     expected: format!("a file of {expected} bytes"),
-                    found: format!("one of {found}"),
+                    found: format!("{found} bytes"),
                 },
             );
         }
@@ -145,7 +144,7 @@ fn check_mark(
         None => Severity::Refused,
     };
     for (slot, place) in slots.iter().zip(SLOT_OFFSETS) {
-        // A store that was made and never opened has written one slot.
+        // A store that was created and never opened has written one slot.
         let never_written = newest.is_some_and(|mark| mark.turn == 0)
             && is_zero(medium, StoreFile::Mark, place, SLOT_BYTES)?;
         if slot.is_none() && !never_written {
@@ -154,8 +153,8 @@ fn check_mark(
                 Damage {
                     file: StoreFile::Mark,
                     offset: place,
-                    expected: "a slot of the mark".to_owned(),
-                    found: "something else".to_owned(),
+                    expected: "a valid slot of the mark".to_owned(),
+                    found: "a slot with a wrong checksum".to_owned(),
                 },
             );
         }
@@ -163,7 +162,7 @@ fn check_mark(
     Ok(newest)
 }
 
-/// Where an image and the log behind it lead.
+/// The state that an image and the log after it lead to.
 struct End {
     epoch: u64,
     sequence: u64,
@@ -207,9 +206,8 @@ fn check_image(
             Damage {
                 file: torn.file,
                 offset: torn.offset,
-                expected: "a frame or nothing".to_owned(),
-                found: "part of a frame that a crash tore; nothing durable lies behind it"
-                    .to_owned(),
+                expected: "a frame or the end of the log".to_owned(),
+                found: "a frame torn by a crash; nothing acknowledged is lost".to_owned(),
             },
         );
     }
@@ -220,7 +218,7 @@ fn check_image(
     }))
 }
 
-/// Damage becomes a finding; another error stays one.
+/// Turns damage into a finding. Returns other errors.
 fn note<T>(
     result: Result<T, StoreError>,
     severity: Severity,
@@ -236,7 +234,7 @@ fn note<T>(
     }
 }
 
-/// Both images and the log behind each must lead to one state.
+/// Both images, each with the log after it, must lead to the same state.
 fn compare(images: &[Superblock], ends: &[Option<End>], findings: &mut Findings) {
     if let ([_, older_image], [Some(newer), Some(older)]) = (images, ends)
         && (newer.sequence, newer.digest) != (older.sequence, older.digest)
@@ -247,11 +245,11 @@ fn compare(images: &[Superblock], ends: &[Option<End>], findings: &mut Findings)
                 file: older_image.file(),
                 offset: 0,
                 expected: format!(
-                    "an image that leads to observation {} and state {:016x}",
+                    "an image that leads to {} observations and state {:016x}",
                     newer.sequence, newer.digest
                 ),
                 found: format!(
-                    "one that leads to observation {} and state {:016x}",
+                    "one that leads to {} observations and state {:016x}",
                     older.sequence, older.digest
                 ),
             },
@@ -259,7 +257,7 @@ fn compare(images: &[Superblock], ends: &[Option<End>], findings: &mut Findings)
     }
 }
 
-/// A log that no image needs is written anew before it is used; it should still be one.
+/// Checks the headers of logs that no image needs. They are rewritten before they are used.
 fn check_spare_logs(
     medium: &impl Medium,
     store_id: &StoreId,
@@ -268,21 +266,19 @@ fn check_spare_logs(
 ) -> Result<(), StoreError> {
     for file in [StoreFile::Log0, StoreFile::Log1] {
         let mut header = vec![0; LOG_START as usize];
-        medium
-            .read(file, 0, &mut header)
-            .map_err(|error| StoreError::on_file("read", file, error))?;
+        medium.read_at(file, 0, &mut header)?;
         let epoch = read_u64(&header, 8);
-        let whole =
+        let valid =
             StoreFile::log(epoch) == file && check_log_header(store_id, epoch, &header).is_some();
         let never_written = header.iter().all(|&byte| byte == 0);
-        if !needed.contains(&file) && !whole && !never_written {
+        if !needed.contains(&file) && !valid && !never_written {
             findings.add(
                 Severity::Covered,
                 Damage {
                     file,
                     offset: 0,
-                    expected: "the header of a log".to_owned(),
-                    found: "something else, in a log that is not needed now".to_owned(),
+                    expected: "a valid log header".to_owned(),
+                    found: "a bad header, in a log that is not needed now".to_owned(),
                 },
             );
         }
@@ -290,19 +286,18 @@ fn check_spare_logs(
     Ok(())
 }
 
-/// Whether part of a file, as far as it is there, is all zeros.
+/// Returns whether part of a file is all zeros. False if the file ends before.
 pub fn is_zero(
     medium: &impl Medium,
     file: StoreFile,
     offset: u64,
     length: usize,
 ) -> Result<bool, StoreError> {
-    let failed = |error| StoreError::on_file("read", file, error);
-    let there = medium.len(file).map_err(failed)?.saturating_sub(offset);
+    let there = medium.file_bytes(file)?.saturating_sub(offset);
     if there < length as u64 {
         return Ok(false);
     }
     let mut bytes = vec![0; length];
-    medium.read(file, offset, &mut bytes).map_err(failed)?;
+    medium.read_at(file, offset, &mut bytes)?;
     Ok(bytes.iter().all(|&byte| byte == 0))
 }

@@ -1,45 +1,45 @@
-//! What a look at every byte of a store brings up.
+//! Findings of a check of a store.
 
 use std::fmt;
 
-use super::error::Damage;
+use crate::store::error::Damage;
 
-/// How much a finding matters.
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Severity {
-    /// No damage: what a crash leaves behind, and opening the store sees to.
+    /// No damage: what a crash leaves behind. Opening the store cleans it up.
     Information,
-    /// Damage that loses nothing, because the other image or slot stands in. Opening the
-    /// store works; repairing it restores the second leg to stand on.
+    /// Damage that loses nothing, because the other image or slot holds the same data. The
+    /// store opens; a repair restores the redundancy.
     Covered,
-    /// Damage at which opening the store stops.
+    /// Damage that prevents opening the store.
     Refused,
 }
 
 impl Severity {
-    /// For people.
+    /// Returns the severity in words, for people.
     pub const fn in_words(self) -> &'static str {
         match self {
             Severity::Information => "no damage",
-            Severity::Covered => "nothing is lost: another part stands in",
-            Severity::Refused => "the store does not open",
+            Severity::Covered => "nothing is lost: another file holds the same data",
+            Severity::Refused => "the store cannot be opened",
         }
     }
 }
 
-/// Something found in a file.
+/// Something found in a file of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How much it matters.
+    /// How serious it is.
     pub severity: Severity,
-    /// Where, what must be there, and what is.
+    /// The place, what was expected there, and what was found.
     pub damage: Damage,
 }
 
 impl Finding {
-    /// Whether something is broken.
+    /// Returns whether the finding is damage, not only information.
     pub fn is_damage(&self) -> bool {
         self.severity > Severity::Information
     }
@@ -61,15 +61,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Findings, each place once.
+/// A list of findings with at most one per place.
 #[derive(Debug, Default)]
 pub struct Findings {
     found: Vec<Finding>,
 }
 
 impl Findings {
-    /// Adds a finding. One at the same place is the same one, seen from elsewhere: the
-    /// graver view counts.
+    /// Adds a finding. If there is one at the same place, keeps the more serious one.
     pub fn add(&mut self, severity: Severity, damage: Damage) {
         let place = |other: &Damage| (other.file, other.offset) == (damage.file, damage.offset);
         match self.found.iter_mut().find(|other| place(&other.damage)) {
@@ -79,13 +78,13 @@ impl Findings {
         }
     }
 
-    /// Whether opening the store would stop at one.
-    pub fn refuse(&self) -> bool {
+    /// Returns whether a finding prevents opening the store.
+    pub fn prevent_opening(&self) -> bool {
         let refused = |finding: &Finding| finding.severity == Severity::Refused;
         self.found.iter().any(refused)
     }
 
-    /// All of them, by file and place.
+    /// Returns the findings ordered by file and offset.
     pub fn into_sorted(mut self) -> Vec<Finding> {
         self.found
             .sort_by_key(|finding| (finding.damage.file as usize, finding.damage.offset));

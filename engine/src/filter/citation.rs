@@ -1,0 +1,39 @@
+//! Published sources, and the papers from which several filters come.
+
+use serde::Serialize;
+
+/// A published source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Citation {
+    /// The authors.
+    pub authors: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The year of publication.
+    pub year: u16,
+}
+
+impl Citation {
+    /// The paper on stable Bloom filters and buffering.
+    pub(super) const DENG_2006: Citation = Citation {
+        authors: "F. Deng, D. Rafiei",
+        title: "Approximately Detecting Duplicates for Streaming Data using Stable Bloom Filters",
+        year: 2006,
+    };
+
+    /// The paper on RSBF, BSBF, BSBFSD and RLBSBF.
+    pub(super) const BERA_2012: Citation = Citation {
+        authors: "S. K. Bera, S. Dutta, A. Narang, S. Bhattacherjee",
+        title: "Advanced Bloom Filter Based Algorithms for Efficient Approximate Data \
+                De-Duplication in Streams",
+        year: 2012,
+    };
+
+    /// The paper on the streaming quotient filter and its dynamic variant.
+    pub(super) const DUTTA_2013: Citation = Citation {
+        authors: "S. Dutta, A. Narang, S. K. Bera",
+        title: "Streaming Quotient Filter: A Near Optimal Approximate Duplicate Detection \
+                Approach for Data Streams",
+        year: 2013,
+    };
+}

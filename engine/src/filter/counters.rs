@@ -1,0 +1,133 @@
+//! The k counters of a key: what the counting and the stable Bloom filter share.
+
+use super::{CellLayout, Evidence, Verdict};
+use crate::bytes::PackedCells;
+use crate::fingerprint::Fingerprint;
+use crate::prefetch::prefetch;
+use crate::region::Region;
+
+/// Counters of one width, of which each key has k.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counters {
+    /// The number of counters per key.
+    pub k: u32,
+    /// The largest value of a counter.
+    pub max: u32,
+    packed: PackedCells,
+    count: u64,
+}
+
+impl Counters {
+    /// Returns as many counters as the memory holds.
+    pub fn new(k: u64, max: u16, memory_bits: u64) -> Self {
+        let packed = PackedCells::holding(max);
+        Counters {
+            k: k as u32,
+            max: u32::from(max),
+            packed,
+            count: memory_bits / u64::from(packed.width_bits()),
+        }
+    }
+
+    /// Returns the same counters with k and the largest value as compile-time constants; None
+    /// if they are others.
+    #[inline(always)]
+    pub fn with_constants(self, k: u32, max: u16) -> Option<Self> {
+        let constant = Counters {
+            k,
+            max: u32::from(max),
+            packed: PackedCells::holding(max),
+            ..self
+        };
+        (self.k == k && self.max == u32::from(max)).then_some(constant)
+    }
+
+    pub fn width_bits(&self) -> u32 {
+        self.packed.width_bits()
+    }
+
+    #[inline(always)]
+    pub fn cells(&self) -> u64 {
+        self.count
+    }
+
+    pub fn region_bytes(&self) -> u64 {
+        self.packed.bytes(self.count)
+    }
+
+    #[inline(always)]
+    pub fn get(&self, region: &[u8], index: u64) -> u32 {
+        self.packed.get(region, index)
+    }
+
+    #[inline(always)]
+    pub fn set<R: Region + ?Sized>(&self, region: &mut R, index: u64, value: u32) {
+        self.packed.set(region, index, value);
+    }
+
+    /// Returns the positions of a key.
+    #[inline(always)]
+    pub fn positions(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
+        let Counters { k, count, .. } = *self;
+        let mut probes = fingerprint.probes();
+        (0..k).map(move |_| probes.next_below(count))
+    }
+
+    /// Whether all counters of a key satisfy a condition. All counters are read, without an
+    /// early exit: their cache lines are already on the way, and one branch per key is
+    /// mispredicted less often than k branches.
+    #[inline(always)]
+    pub fn all(
+        &self,
+        region: &[u8],
+        fingerprint: Fingerprint,
+        condition: impl Fn(u32) -> bool,
+    ) -> bool {
+        let positions = self.positions(fingerprint);
+        positions.fold(true, |all, at| all & condition(self.get(region, at)))
+    }
+
+    /// Returns Seen if all counters of the key are above 0.
+    #[inline(always)]
+    pub fn contains(&self, region: &[u8], fingerprint: Fingerprint) -> Verdict {
+        Verdict::seen_if(self.all(region, fingerprint, |value| value > 0))
+    }
+
+    /// Prefetches the counters of a key.
+    #[inline(always)]
+    pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
+        for position in self.positions(fingerprint) {
+            self.prefetch_cell(region, position);
+        }
+    }
+
+    #[inline(always)]
+    pub fn prefetch_cell(&self, region: &[u8], index: u64) {
+        prefetch(region, self.packed.byte_of(index));
+    }
+
+    /// Counts the counters above 0.
+    pub fn recount(&self, region: &[u8]) -> u64 {
+        (0..self.count)
+            .filter(|&at| self.get(region, at) > 0)
+            .count() as u64
+    }
+
+    /// Returns load^k.
+    pub fn false_positive_rate(&self, occupied: u64) -> f64 {
+        let load = occupied as f64 / self.count as f64;
+        load.powi(self.k as i32)
+    }
+
+    pub fn cell_layout(&self, loss: &'static str) -> CellLayout {
+        CellLayout::of_counters(self.count, self.max, loss)
+    }
+
+    pub fn cell(&self, region: &[u8], index: u64) -> u64 {
+        u64::from(self.get(region, index))
+    }
+
+    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        Evidence::of_counters(&self.packed, region, &mut self.positions(fingerprint))
+    }
+}

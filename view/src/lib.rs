@@ -1,0 +1,15 @@
+//! The texts that people read, worded once for the command line and the page.
+//!
+//! The engine returns data: counts, an [`Inspection`](dedupstore::store::Inspection), typed
+//! errors. This crate turns them into text: numbers with units, the report of
+//! `dedupstore inspect`, and the sentence that names the command to run after an error.
+
+mod errors;
+mod inspection;
+mod numbers;
+
+#[cfg(not(target_family = "wasm"))]
+pub use errors::merge_error_message;
+pub use errors::{create_error_message, error_message, repair_error_message};
+pub use inspection::inspection_report;
+pub use numbers::{duration, grouped, percent, plural, show_bits};
