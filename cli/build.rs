@@ -1,35 +1,43 @@
-//! Puts the built page into the binary, if it has been built.
+//! Embeds the built page in the binary, if it has been built.
+//!
+//! In the repository the page is in web/dist. A cargo package contains a copy in page/, because a
+//! package has only files of its own directory.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let web = here.join("../web");
-    let page = web.join("dist");
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let web = package.join("../web");
+    let candidates = [web.join("dist"), package.join("page")];
+    let page = candidates
+        .iter()
+        .find(|page| page.join("index.html").is_file());
+    // Cargo would run this script on every build for a path that does not exist, so it watches
+    // the directory in which the page will appear.
+    let watched = match page {
+        Some(page) => page,
+        None if web.is_dir() => &web,
+        None => &package,
+    };
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={}", watched.display());
     let mut list = String::from("&[\n");
-    if page.join("index.html").is_file() {
-        println!("cargo::rerun-if-changed={}", page.display());
+    if let Some(page) = page {
         let page = page.canonicalize()?;
         for path in files(&page)? {
             let name = path.strip_prefix(&page).unwrap_or(&path);
             let name = name.to_string_lossy().replace('\\', "/");
-            list += &format!(
-                "    ({name:?}, include_bytes!({:?})),\n",
-                path.display().to_string()
-            );
+            let path = path.display().to_string();
+            list += &format!("    ({name:?}, include_bytes!({path:?})),\n");
         }
-    } else if web.is_dir() {
-        // For a path that is not there we would be run every time; where it will be, is enough.
-        println!("cargo::rerun-if-changed={}", web.display());
-    } else {
-        println!("cargo::rerun-if-changed=build.rs");
     }
     list += "]\n";
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("page.rs"), list)
 }
 
+/// Returns all files below a directory, sorted.
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {

@@ -1,10 +1,9 @@
-//! `dedupstore filter` beside its peers: `cargo bench --bench lines [-- LINES]`.
+//! Compares `dedupstore filter` with other programs: `cargo bench --bench lines [-- LINES]`.
 //!
-//! The bare loop reads the same file, splits it with memchr, hashes each line with xxh3
-//! and writes three lines in ten: everything but remembering. Peers that are installed
-//! (huniq, xuniq, sort, gawk) take part. All are processes of their own, run in turn, and
-//! charged with their processor time, as the machine may be busy with other things. Linux
-//! only: the figures come from /proc.
+//! The bare loop reads the same file, splits it with memchr, hashes each line with xxh3 and writes
+//! 30 % of the lines: everything except remembering keys. The other programs (huniq, xuniq, sort,
+//! gawk) run if they are installed. Each program runs as a process of its own, in turn, and its CPU
+//! time is measured, because the machine may be busy. Linux only: the numbers come from /proc.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -28,41 +27,38 @@ fn main() {
     }
     let lines = arguments.iter().find_map(|argument| argument.parse().ok());
     let lines = lines.unwrap_or(20_000_000);
-    let directory = tempfile::tempdir().expect("a place for the file");
+    let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("links.txt");
     let bytes = write_links(&path, lines);
-    println!(
-        "{lines} lines, {:.2} GB, three in ten new",
-        bytes as f64 / 1e9
-    );
+    println!("{lines} lines, {:.2} GB, 30 % new", bytes as f64 / 1e9);
 
     let store = directory.path().join("links.dds");
     let mut contenders = contenders(&path, &store);
     println!(
         "{:<28} {:>8} {:>12} {:>12} {:>10}",
-        "", "cpu s", "× bare loop", "× the store", "MiB"
+        "", "CPU s", "× bare loop", "× store", "MiB"
     );
     for round in 0..ROUNDS {
         for contender in &mut contenders {
             if round < contender.rounds {
                 let _ = std::fs::remove_dir_all(&store);
-                if let Some(spent) = run(&mut contender.command) {
-                    contender.spent.push(spent);
+                if let Some(usage) = run(&mut contender.command) {
+                    contender.usage.push(usage);
                 }
             }
         }
     }
     let seconds =
-        |contender: &Contender| median(contender.spent.iter().map(|spent| spent.processor_seconds));
+        |contender: &Contender| median(contender.usage.iter().map(|usage| usage.cpu_seconds));
     let (bare, stored) = (seconds(&contenders[0]), seconds(&contenders[2]));
     for contender in &contenders {
         let name = contender.name;
-        if contender.spent.is_empty() {
+        if contender.usage.is_empty() {
             println!("{name:<28} not installed");
             continue;
         }
         let seconds = seconds(contender);
-        let resident = contender.spent.iter().map(|spent| spent.resident_kib).max();
+        let resident = contender.usage.iter().map(|usage| usage.resident_kib).max();
         println!(
             "{name:<28} {seconds:>8.2} {:>12.2} {:>12.2} {:>10.1}",
             seconds / bare,
@@ -76,16 +72,16 @@ struct Contender {
     name: &'static str,
     command: Command,
     rounds: usize,
-    spent: Vec<Spent>,
+    usage: Vec<Usage>,
 }
 
-/// The first is the bare loop and the third the store.
+/// Returns the contenders. The first is the bare loop, the third the store.
 fn contenders(path: &Path, store: &Path) -> Vec<Contender> {
     let contender = |name, command, rounds| Contender {
         name,
         command,
         rounds,
-        spent: Vec::new(),
+        usage: Vec::new(),
     };
     let with = |program: &str, arguments: &[&std::ffi::OsStr]| {
         let mut command = Command::new(program);
@@ -145,9 +141,9 @@ fn write_links(path: &Path, lines: u64) -> u64 {
             file,
             "https://site-{site:05}.example/archive/pages/entry-{number:012}.html"
         )
-        .expect("room on the disk");
+        .expect("enough disk space");
     }
-    file.flush().expect("room on the disk");
+    file.flush().expect("enough disk space");
     path.metadata().map_or(0, |metadata| metadata.len())
 }
 
@@ -175,13 +171,13 @@ fn bare_loop(path: &Path) {
     output.flush().expect("written");
 }
 
-struct Spent {
-    processor_seconds: f64,
+struct Usage {
+    cpu_seconds: f64,
     resident_kib: u64,
 }
 
-/// Nothing if the program is not there.
-fn run(command: &mut Command) -> Option<Spent> {
+/// Runs a program and measures it. None if it is not installed.
+fn run(command: &mut Command) -> Option<Usage> {
     let before = children_ticks();
     let mut child = command.stdout(Stdio::null()).spawn().expect("started");
     let status_file = format!("/proc/{}/status", child.id());
@@ -200,17 +196,17 @@ fn run(command: &mut Command) -> Option<Spent> {
         return None;
     }
     assert!(status.success(), "{command:?}: {status}");
-    Some(Spent {
-        processor_seconds: (children_ticks() - before) as f64 / 100.0,
+    Some(Usage {
+        cpu_seconds: (children_ticks() - before) as f64 / 100.0,
         resident_kib,
     })
 }
 
-/// User and system time of all children waited for, in hundredths of a second.
+/// Returns the user and system time of all finished children, in hundredths of a second.
 fn children_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields = stat.rsplit(')').next().unwrap_or("").split_whitespace();
-    // Fields 16 and 17; the first after the program's name is the third.
+    // Fields 16 and 17; the first field after the program name is the third.
     fields
         .skip(13)
         .take(2)

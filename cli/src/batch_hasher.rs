@@ -1,4 +1,4 @@
-//! From lines to what filters see: keys found and hashed, by one thread or several.
+//! Extracts and hashes the keys of lines, in one thread or several.
 
 use dedupstore::lines::{KeyReader, Line};
 use dedupstore::{KeyHasher, Observation};
@@ -6,14 +6,14 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Failure;
 
-/// Fewer lines than this are hashed faster than they are shared out.
-pub const LINES_WORTH_SHARING: usize = 2048;
+/// The batch size from which several threads are faster than one.
+pub const MIN_PARALLEL_LINES: usize = 2048;
 
-/// Finds and hashes the keys of up to so many lines at a time.
-pub struct Hashing {
+/// Extracts and hashes the keys of batches of lines.
+pub struct BatchHasher {
     hasher: KeyHasher,
     observations: Vec<Observation>,
-    /// Which lines had no key, in order.
+    /// The indices of the lines without a key, in order.
     without_key: Vec<u32>,
     workers: Vec<Worker>,
     pool: Option<ThreadPool>,
@@ -25,14 +25,15 @@ struct Worker {
 }
 
 /// The keys of a batch of lines.
-pub struct Hashed<'a> {
-    /// Of each line that has one.
+pub struct HashedBatch<'a> {
+    /// One observation per line that has a key.
     pub observations: &'a [Observation],
-    /// The others, by their place in the batch.
+    /// The indices of the other lines.
     pub without_key: &'a [u32],
 }
 
-impl Hashing {
+impl BatchHasher {
+    /// Creates a hasher for batches of up to `limit` lines.
     pub fn new(
         hasher: KeyHasher,
         keys: KeyReader,
@@ -47,15 +48,15 @@ impl Hashing {
                     .num_threads(threads)
                     .thread_name(name)
                     .build();
-                let refused = |error| Failure::Usage(format!("--threads {threads}: {error}"));
-                Some(pool.map_err(refused)?)
+                let failed = |error| Failure::Usage(format!("--threads {threads}: {error}"));
+                Some(pool.map_err(failed)?)
             }
         };
         let worker = |_| Worker {
             keys: keys.clone(),
             without_key: Vec::new(),
         };
-        Ok(Hashing {
+        Ok(BatchHasher {
             hasher,
             observations: vec![Observation::default(); limit],
             without_key: Vec::new(),
@@ -64,24 +65,24 @@ impl Hashing {
         })
     }
 
-    /// At most as many lines as the limit.
-    pub fn hash(&mut self, lines: &[Line<'_>]) -> Hashed<'_> {
+    /// Hashes the keys of at most `limit` lines.
+    pub fn hash(&mut self, lines: &[Line<'_>]) -> HashedBatch<'_> {
         let keyed = match &self.pool {
-            Some(pool) if lines.len() >= LINES_WORTH_SHARING / 2 => {
-                share_out(
+            Some(pool) if lines.len() >= MIN_PARALLEL_LINES / 2 => {
+                hash_in_parallel(
                     pool,
                     &mut self.workers,
                     self.hasher,
                     lines,
                     &mut self.observations,
                 );
-                self.put_together(lines.len())
+                self.join_shares(lines.len())
             }
             _ => {
                 self.without_key.clear();
                 let observations = &mut self.observations[..lines.len()];
                 match self.workers.first_mut() {
-                    Some(worker) => hash_with(
+                    Some(worker) => hash_lines(
                         &mut worker.keys,
                         self.hasher,
                         lines,
@@ -92,14 +93,14 @@ impl Hashing {
                 }
             }
         };
-        Hashed {
+        HashedBatch {
             observations: &self.observations[..keyed],
             without_key: &self.without_key,
         }
     }
 
-    /// Closes the gaps that each share left at its end; returns how many keys there are.
-    fn put_together(&mut self, lines: usize) -> usize {
+    /// Moves the observations of all workers together; returns their number.
+    fn join_shares(&mut self, lines: usize) -> usize {
         self.without_key.clear();
         let share = lines.div_ceil(self.workers.len());
         let mut keyed = 0;
@@ -119,7 +120,9 @@ impl Hashing {
     }
 }
 
-fn share_out(
+/// Gives each worker an equal share of the lines. Its observations start at the index of its
+/// first line.
+fn hash_in_parallel(
     pool: &ThreadPool,
     workers: &mut [Worker],
     hasher: KeyHasher,
@@ -138,22 +141,22 @@ fn share_out(
             worker.without_key.clear();
             scope.spawn(move |_| {
                 let Worker { keys, without_key } = worker;
-                hash_with(keys, hasher, mine, room, without_key);
+                hash_lines(keys, hasher, mine, room, without_key);
             });
         }
     });
 }
 
-/// Returns how many lines have a key.
+/// Hashes the keys of lines; returns the number of lines that have one.
 #[inline]
-fn hash_with(
+fn hash_lines(
     keys: &mut KeyReader,
     hasher: KeyHasher,
     lines: &[Line<'_>],
     observations: &mut [Observation],
     without_key: &mut Vec<u32>,
 ) -> usize {
-    // The usual case, in a loop that the compiler can see through.
+    // The usual case: a simple loop that the compiler optimizes well.
     if keys.takes_whole_lines() {
         for (observation, line) in observations.iter_mut().zip(lines) {
             *observation = hasher.fingerprint(line.content).into();
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_change_nothing() {
+    fn the_result_does_not_depend_on_the_number_of_threads() {
         let texts: Vec<String> = (0..5000)
             .map(|i| match i % 7 {
                 0 => "alone".to_owned(),
@@ -198,7 +201,8 @@ mod tests {
         let keys = KeyReader::new(selector, Normalization::None);
         let hash = |threads: usize, count: usize| {
             let hasher = KeyHasher::new(7);
-            let mut hashing = Hashing::new(hasher, keys.clone(), 5000, threads).expect("threads");
+            let mut hashing =
+                BatchHasher::new(hasher, keys.clone(), 5000, threads).expect("threads");
             let hashed = hashing.hash(&lines[..count]);
             (hashed.observations.to_vec(), hashed.without_key.to_vec())
         };

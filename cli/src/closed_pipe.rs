@@ -1,8 +1,8 @@
-//! Whether anyone still reads what we print.
+//! Detects that the reader of standard output has closed the pipe.
 //!
-//! A write finds that out, but a run that has nothing to print, or nothing to read, would go
-//! on for hours after `head` has left. So we look between batches, and wait for input and for
-//! the reader's end at the same time.
+//! A write would fail, but a run that has nothing to print or waits for input would continue
+//! for hours after `head` has exited. So the pipe is polled between batches, and together with
+//! standard input.
 
 #[cfg(unix)]
 mod unix {
@@ -16,49 +16,49 @@ mod unix {
         tv_nsec: 0,
     };
 
-    /// Whether the reader of standard output has gone away.
-    pub fn reader_is_gone() -> bool {
+    /// Returns whether the reader of standard output has closed the pipe.
+    pub fn stdout_is_closed() -> bool {
         let stdout = io::stdout();
-        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
-        matches!(poll(&mut watched, Some(&NO_WAIT)), Ok(1..)) && is_gone(watched[0].revents())
+        let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+        matches!(poll(&mut polled, Some(&NO_WAIT)), Ok(1..)) && is_closed(polled[0].revents())
     }
 
-    /// Returns when there is something to read, or its end; true if the reader of standard
-    /// output goes away before.
-    pub fn reader_leaves_before(input: &impl AsFd) -> bool {
+    /// Waits until `input` is readable or at its end; returns true if standard output is closed
+    /// before that.
+    pub fn stdout_closes_before_input(input: &impl AsFd) -> bool {
         let stdout = io::stdout();
         loop {
-            let mut watched = [
+            let mut polled = [
                 PollFd::new(&stdout, PollFlags::empty()),
                 PollFd::new(input, PollFlags::IN),
             ];
-            match poll(&mut watched, None) {
-                Ok(_) if is_gone(watched[0].revents()) => return true,
-                // Something else is wrong with standard output: a write will tell.
-                Ok(_) if !watched[0].revents().is_empty() => return false,
-                Ok(_) if !watched[1].revents().is_empty() => return false,
+            match poll(&mut polled, None) {
+                Ok(_) if is_closed(polled[0].revents()) => return true,
+                // Another problem with standard output: the next write reports it.
+                Ok(_) if !polled[0].revents().is_empty() => return false,
+                Ok(_) if !polled[1].revents().is_empty() => return false,
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return false,
             }
         }
     }
 
-    fn is_gone(events: PollFlags) -> bool {
+    fn is_closed(events: PollFlags) -> bool {
         events.intersects(PollFlags::ERR | PollFlags::HUP)
     }
 }
 
 #[cfg(unix)]
-pub use unix::{reader_is_gone, reader_leaves_before};
+pub use unix::{stdout_closes_before_input, stdout_is_closed};
 
-/// Not known here before a write.
+/// Not supported here; a write fails instead.
 #[cfg(not(unix))]
-pub fn reader_is_gone() -> bool {
+pub fn stdout_is_closed() -> bool {
     false
 }
 
-/// Not known here before a write.
+/// Not supported here; a write fails instead.
 #[cfg(not(unix))]
-pub fn reader_leaves_before(_input: &std::io::Stdin) -> bool {
+pub fn stdout_closes_before_input(_input: &std::io::Stdin) -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! Whether to colour what people read.
+//! Decides whether to use colors.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use clap::ValueEnum;
 
-/// When to colour.
+/// When to use colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum When {
     /// On a terminal, unless NO_COLOR is set
@@ -20,7 +20,7 @@ pub enum When {
 
 static CHOICE: OnceLock<When> = OnceLock::new();
 
-/// What was asked for, found before the command line is parsed: parsing may fail, in colour.
+/// Finds `--color` before the command line is parsed, because parse errors are colored too.
 pub fn choose(arguments: impl Iterator<Item = OsString>) -> When {
     let mut choice = When::Auto;
     let mut expected = false;
@@ -53,41 +53,41 @@ impl From<When> for clap::ColorChoice {
     }
 }
 
-fn wanted(stream: &impl IsTerminal) -> bool {
+fn is_enabled(stream: &impl IsTerminal) -> bool {
     match CHOICE.get().copied().unwrap_or_default() {
         When::Always => true,
         When::Never => false,
         When::Auto => {
-            let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+            let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-            stream.is_terminal() && !forbidden && !dumb
+            stream.is_terminal() && !no_color && !dumb
         }
     }
 }
 
-/// A colour on standard error.
+/// A text color.
 #[derive(Clone, Copy)]
-pub enum Colour {
+pub enum Color {
     Red,
     Green,
 }
 
-/// The text, in the colour if standard error has colours.
-pub fn on_stderr(colour: Colour, text: &str) -> String {
-    paint(colour, text, wanted(&io::stderr()))
+/// Colors a text if colors are enabled for standard error.
+pub fn on_stderr(color: Color, text: &str) -> String {
+    paint(color, text, is_enabled(&io::stderr()))
 }
 
-/// The text, in the colour if standard output has colours.
-pub fn on_stdout(colour: Colour, text: &str) -> String {
-    paint(colour, text, wanted(&io::stdout()))
+/// Colors a text if colors are enabled for standard output.
+pub fn on_stdout(color: Color, text: &str) -> String {
+    paint(color, text, is_enabled(&io::stdout()))
 }
 
-fn paint(colour: Colour, text: &str, wanted: bool) -> String {
-    let code = match colour {
-        Colour::Red => 31,
-        Colour::Green => 32,
+fn paint(color: Color, text: &str, enabled: bool) -> String {
+    let code = match color {
+        Color::Red => 31,
+        Color::Green => 32,
     };
-    match wanted {
+    match enabled {
         true => format!("\x1b[{code}m{text}\x1b[0m"),
         false => text.to_owned(),
     }
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colour_only_where_it_is_wanted() {
-        assert_eq!(paint(Colour::Red, "x", true), "\x1b[31mx\x1b[0m");
-        assert_eq!(paint(Colour::Green, "x", false), "x");
+    fn text_is_colored_only_if_enabled() {
+        assert_eq!(paint(Color::Red, "x", true), "\x1b[31mx\x1b[0m");
+        assert_eq!(paint(Color::Green, "x", false), "x");
     }
 }

@@ -1,7 +1,7 @@
-//! One input: a file or standard input, as it is or unpacked.
+//! Opens an input, a file or standard input, and decompresses it if it is compressed.
 //!
-//! What an input is packed with is told by its first bytes; a name that promises what the
-//! bytes do not keep is an error, as reading on would take garbage for keys.
+//! The first bytes tell how an input is compressed. A name like `links.gz` whose content is not
+//! compressed is an error, because its bytes may not be lines at all.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -9,67 +9,67 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::ahead::ReadAhead;
+use crate::closed_pipe;
 use crate::error::Failure;
-use crate::pipe;
+use crate::read_ahead::ReadAhead;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// How an input is packed.
+/// A compression format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packing {
+pub enum Compression {
     Gzip,
     Zstandard,
 }
 
-impl Packing {
-    const ALL: [Packing; 2] = [Packing::Gzip, Packing::Zstandard];
+impl Compression {
+    const ALL: [Compression; 2] = [Compression::Gzip, Compression::Zstandard];
 
     fn of_bytes(head: &[u8]) -> Option<Self> {
         match head {
-            [0x1F, 0x8B, 0x08, ..] => Some(Packing::Gzip),
-            // A frame, or a frame that is passed over.
+            [0x1F, 0x8B, 0x08, ..] => Some(Compression::Gzip),
+            // A frame, or a skippable frame.
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
-                Some(Packing::Zstandard)
+                Some(Compression::Zstandard)
             }
             _ => None,
         }
     }
 
-    /// Whether too few bytes have come to tell.
+    /// Returns whether more bytes are needed to recognize the format.
     fn may_become(head: &[u8]) -> bool {
         let begins = |magic: [u8; 3]| magic.starts_with(head.get(..3).unwrap_or(head));
-        let passed_over = (0x50..=0x5F).any(|first| begins([first, 0x2A, 0x4D]));
-        begins([0x1F, 0x8B, 0x08]) || begins([0x28, 0xB5, 0x2F]) || passed_over
+        let skippable = (0x50..=0x5F).any(|first| begins([first, 0x2A, 0x4D]));
+        begins([0x1F, 0x8B, 0x08]) || begins([0x28, 0xB5, 0x2F]) || skippable
     }
 
     fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
-        Packing::ALL
+        Compression::ALL
             .into_iter()
-            .find(|packing| name.ends_with(packing.ending().as_bytes()))
+            .find(|format| name.ends_with(format.extension().as_bytes()))
     }
 
-    fn ending(self) -> &'static str {
+    fn extension(self) -> &'static str {
         match self {
-            Packing::Gzip => ".gz",
-            Packing::Zstandard => ".zst",
+            Compression::Gzip => ".gz",
+            Compression::Zstandard => ".zst",
         }
     }
 
-    /// Its name for people.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
-            Packing::Gzip => "gzip",
-            Packing::Zstandard => "Zstandard",
+            Compression::Gzip => "gzip",
+            Compression::Zstandard => "Zstandard",
         }
     }
 
-    /// What checks such a file.
-    pub fn check(self) -> &'static str {
+    /// Returns the command that checks a file of this format.
+    pub fn check_command(self) -> &'static str {
         match self {
-            Packing::Gzip => "gzip -t",
-            Packing::Zstandard => "zstd -t",
+            Compression::Gzip => "gzip -t",
+            Compression::Zstandard => "zstd -t",
         }
     }
 }
@@ -77,31 +77,31 @@ impl Packing {
 /// How inputs are read.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Unpack what is packed.
-    pub unpack: bool,
-    /// Unpack in a thread of its own.
+    /// Whether to decompress.
+    pub decompress: bool,
+    /// Whether a separate thread decompresses.
     pub ahead: bool,
-    /// How many bytes of all inputs have been read, before unpacking.
+    /// The number of bytes read from all inputs, before decompression.
     pub consumed: Arc<AtomicU64>,
 }
 
 impl Default for Reading {
     fn default() -> Self {
         Reading {
-            unpack: true,
+            decompress: true,
             ahead: false,
             consumed: Arc::default(),
         }
     }
 }
 
-/// An input that has been opened.
+/// An open input.
 pub struct Source {
     pub reader: Box<dyn Read>,
-    pub packing: Option<Packing>,
+    pub compression: Option<Compression>,
 }
 
-/// Opens an input and looks how it is packed.
+/// Opens an input.
 pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
     let raw: Box<dyn Read + Send> = match is_standard_input(path) {
         true => Box::new(StandardInput),
@@ -111,57 +111,59 @@ pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
         raw,
         count: Arc::clone(&reading.consumed),
     };
-    if !reading.unpack {
+    if !reading.decompress {
         return Ok(Source {
             reader: Box::new(raw),
-            packing: None,
+            compression: None,
         });
     }
     let failed = |error| Failure::reading(&name_of(path), error);
     let mut raw = raw;
     let head = head_of(&mut raw).map_err(failed)?;
-    let packing = Packing::of_bytes(&head);
-    if let (Some(promised), None) = (Packing::of_name(path), packing)
+    let compression = Compression::of_bytes(&head);
+    if let (Some(expected), None) = (Compression::of_name(path), compression)
         && !head.is_empty()
     {
         return Err(Failure::Usage(format!(
-            "{} ends in {} and does not begin like a {} file; to read it as it is, give --decompress never",
+            "{} has the extension {} but is not a {} file; to read it as plain text, add --decompress never",
             path.display(),
-            promised.ending(),
-            promised.name(),
+            expected.extension(),
+            expected.name(),
         )));
     }
-    let whole = io::Cursor::new(head).chain(raw);
-    let buffered = |whole| BufReader::with_capacity(BUFFER_BYTES, whole);
-    let unpacked: Box<dyn Read + Send> = match packing {
+    let input = io::Cursor::new(head).chain(raw);
+    let buffered = |input| BufReader::with_capacity(BUFFER_BYTES, input);
+    let decoder: Box<dyn Read + Send> = match compression {
         None => {
             return Ok(Source {
-                reader: Box::new(whole),
-                packing,
+                reader: Box::new(input),
+                compression,
             });
         }
-        Some(Packing::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
-        Some(Packing::Zstandard) => {
-            Box::new(zstd::Decoder::with_buffer(buffered(whole)).map_err(failed)?)
+        Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(input))),
+        Some(Compression::Zstandard) => {
+            Box::new(zstd::Decoder::with_buffer(buffered(input)).map_err(failed)?)
         }
     };
-    // A pipe may bring little by little, and what it brought must not wait for more.
-    let unpacked: Box<dyn Read + Send> = match is_standard_input(path) {
-        true => unpacked,
-        false => Box::new(Full {
-            reader: unpacked,
-            failed: None,
+    // A pipe may deliver a few bytes at a time; they must not wait for more.
+    let decoder: Box<dyn Read + Send> = match is_standard_input(path) {
+        true => decoder,
+        false => Box::new(FullReads {
+            reader: decoder,
+            error: None,
         }),
     };
     let reader: Box<dyn Read> = match reading.ahead {
-        true => Box::new(ReadAhead::start(unpacked).map_err(failed)?),
-        false => unpacked,
+        true => Box::new(ReadAhead::start(decoder).map_err(failed)?),
+        false => decoder,
     };
-    Ok(Source { reader, packing })
+    Ok(Source {
+        reader,
+        compression,
+    })
 }
 
-/// The first bytes, and no more of them than it takes to tell how they are packed, or than
-/// come at once.
+/// Reads the first bytes: those of one read, or as many as it takes to recognize the format.
 fn head_of(raw: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = vec![0; BUFFER_BYTES];
     let mut filled = 0;
@@ -172,7 +174,7 @@ fn head_of(raw: &mut impl Read) -> io::Result<Vec<u8>> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if filled >= 4 || !Packing::may_become(&head[..filled]) {
+        if filled >= 4 || !Compression::may_become(&head[..filled]) {
             break;
         }
     }
@@ -180,16 +182,16 @@ fn head_of(raw: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// A decoder hands out less than there is room for though more is at hand; this does not.
-struct Full<R> {
+/// Fills the whole buffer on each read, which a decoder does not.
+struct FullReads<R> {
     reader: R,
-    /// An error that came behind bytes, for the next read to tell.
-    failed: Option<io::Error>,
+    /// An error that followed some bytes; the next read returns it.
+    error: Option<io::Error>,
 }
 
-impl<R: Read> Read for Full<R> {
+impl<R: Read> Read for FullReads<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(error) = self.failed.take() {
+        if let Some(error) = self.error.take() {
             return Err(error);
         }
         let mut filled = 0;
@@ -200,7 +202,7 @@ impl<R: Read> Read for Full<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if filled == 0 => return Err(error),
                 Err(error) => {
-                    self.failed = Some(error);
+                    self.error = Some(error);
                     break;
                 }
             }
@@ -209,6 +211,7 @@ impl<R: Read> Read for Full<R> {
     }
 }
 
+/// Counts the bytes read.
 struct Counted<R> {
     raw: R,
     count: Arc<AtomicU64>,
@@ -222,13 +225,13 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Standard input, which ends when nobody reads what we print any more.
+/// Standard input. Reads fail once the reader of standard output has closed the pipe.
 struct StandardInput;
 
 impl Read for StandardInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let stdin = io::stdin();
-        if pipe::reader_leaves_before(&stdin) {
+        if closed_pipe::stdout_closes_before_input(&stdin) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         stdin.lock().read(buffer)
@@ -246,7 +249,7 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// Opens a file, and no directory.
+/// Opens a file; a directory is an error.
 pub fn open_file(path: &Path) -> Result<File, Failure> {
     let failed = |error| Failure::Open {
         path: path.to_owned(),
@@ -266,22 +269,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packing_is_told_by_the_first_bytes() {
+    fn compression_is_recognized_by_the_first_bytes() {
         let gzip: &[u8] = &[0x1F, 0x8B, 0x08, 0x00];
         let zstandard: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
-        for (bytes, packing) in [
-            (gzip, Some(Packing::Gzip)),
-            (zstandard, Some(Packing::Zstandard)),
-            (&[0x5A, 0x2A, 0x4D, 0x18], Some(Packing::Zstandard)),
+        for (bytes, compression) in [
+            (gzip, Some(Compression::Gzip)),
+            (zstandard, Some(Compression::Zstandard)),
+            (&[0x5A, 0x2A, 0x4D, 0x18], Some(Compression::Zstandard)),
             (b"https://", None),
             (&gzip[..2], None),
             (b"", None),
         ] {
-            assert_eq!(Packing::of_bytes(bytes), packing, "{bytes:x?}");
-            let told_byte_by_byte =
-                (0..bytes.len().min(3)).all(|n| Packing::may_become(&bytes[..n]));
-            assert!(packing.is_none() || told_byte_by_byte, "{bytes:x?}");
+            assert_eq!(Compression::of_bytes(bytes), compression, "{bytes:x?}");
+            let recognized_byte_by_byte =
+                (0..bytes.len().min(3)).all(|n| Compression::may_become(&bytes[..n]));
+            assert!(
+                compression.is_none() || recognized_byte_by_byte,
+                "{bytes:x?}"
+            );
         }
-        assert!(!Packing::may_become(b"h"));
+        assert!(!Compression::may_become(b"h"));
     }
 }

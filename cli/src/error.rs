@@ -1,4 +1,4 @@
-//! What can end a command.
+//! The reasons for which a command ends early.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,64 +6,72 @@ use std::path::{Path, PathBuf};
 use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeySelectorError, LineTooLong};
-use dedupstore::store::{StoreError, named};
+use dedupstore::store::{MergeError, RepairError, StoreError};
+use dedupstore_view::{
+    create_error_message, error_message, merge_error_message, repair_error_message,
+};
 
-use crate::source::Packing;
+use crate::decompress::{Compression, is_standard_input, name_of};
+use crate::table::plural;
 
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Whoever read our output has gone away.
+    /// The reader of standard output has closed the pipe.
     #[error("the output was closed")]
     ClosedPipe,
     #[error("cannot write the output: {0}")]
     Output(io::Error),
     #[error("cannot open {}: {error}{}", path.display(), hint(.error))]
     Open { path: PathBuf, error: io::Error },
-    #[error("{} is a directory; name the files in it, for example {}/*.log", path.display(), path.display())]
+    #[error("{0} is a directory; name the files in it, for example {0}/*.log", path.display())]
     Directory { path: PathBuf },
     #[error("cannot read {name}: {error}")]
     Read { name: String, error: io::Error },
-    #[error("{}", packed(name, *packing, error, *bytes))]
-    Packed {
-        name: String,
-        packing: Packing,
+    #[error("{}", decompression(path, *compression, error, *bytes))]
+    Decompress {
+        path: PathBuf,
+        compression: Compression,
         error: io::Error,
-        /// How much had been unpacked.
+        /// The number of bytes decompressed before the error.
         bytes: u64,
     },
     #[error("{name}: {error}")]
     Line { name: String, error: LineTooLong },
-    #[error("{error}{hint}", error = .0, hint = another_size(.0))]
+    #[error("{}", create_error_message(.0))]
     Memory(#[from] CreateError),
     #[error("cannot write to {}: {error}{}", path.display(), hint_for_writing(.error))]
     Create { path: PathBuf, error: io::Error },
-    #[error("cannot write the metrics to {}: {error}; name a file in a directory that you may write to", path.display())]
+    #[error("cannot write metrics to {}: {error}; choose a file in a directory that you can write to", path.display())]
     Metrics { path: PathBuf, error: io::Error },
     #[error("{0}; a larger --scale needs less memory")]
     Run(#[from] RunError),
     #[error("--field: {0}")]
     Key(#[from] KeySelectorError),
-    #[error("{}{}", about(path, error), next_step(path, error))]
+    #[error("{}", error_message(path.display(), error))]
     Store { path: PathBuf, error: StoreError },
-    /// Everything went well, and the answer is no.
+    #[error("{}", repair_error_message(path.display(), error))]
+    Repair { path: PathBuf, error: RepairError },
+    #[error("{}", merge_error_message(.0))]
+    Merge(#[from] MergeError),
+    /// The command succeeded, and its answer is no.
     #[error("no")]
     AnswerIsNo,
-    /// A signal ended it, with this exit code.
-    #[error("a signal came")]
+    /// A signal ended the command with this exit code.
+    #[error("ended by a signal")]
     Signal(u8),
     #[error("{0}")]
     Usage(String),
 }
 
 impl Failure {
-    /// An error with the store at a path.
+    /// Wraps an error of the store at a path.
     pub fn store(path: &Path) -> impl FnOnce(StoreError) -> Self {
         let path = path.to_owned();
         move |error| Failure::Store { path, error }
     }
 
-    /// An error in reading; that nobody reads what we print is told apart.
+    /// Wraps an error of reading an input; a closed output pipe is not an error.
     pub fn reading(name: &str, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
@@ -74,7 +82,7 @@ impl Failure {
         }
     }
 
-    /// An error in writing; a closed pipe is told apart.
+    /// Wraps an error of writing the output; a closed pipe is not an error.
     pub fn writing(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
@@ -85,63 +93,31 @@ impl Failure {
 
 fn hint_for_writing(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "; make the directory first",
+        io::ErrorKind::NotFound => "; create the directory first",
         _ => "",
     }
 }
 
-fn packed(name: &str, packing: Packing, error: &io::Error, bytes: u64) -> String {
-    let (what, check) = (packing.name(), packing.check());
-    let found = match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
-        _ => format!("it is damaged ({error})"),
+fn decompression(path: &Path, compression: Compression, error: &io::Error, bytes: u64) -> String {
+    let (name, format) = (name_of(path), compression.name());
+    let problem = match error.kind() {
+        io::ErrorKind::UnexpectedEof => format!("the {format} data is truncated"),
+        _ => format!("the {format} data is corrupt ({error})"),
+    };
+    let check = match is_standard_input(path) {
+        true => String::new(),
+        false => format!("; check the file: {} {name}", compression.check_command()),
     };
     format!(
-        "cannot unpack {name}: {found} behind {bytes} bytes of the unpacked text; the whole lines \
-         before that were taken. The file is not a whole {what} file: `{check} {name}` checks it"
+        "cannot decompress {name}: {problem} after {} of text; the complete lines before \
+         that were processed{check}",
+        plural(bytes, "byte")
     )
-}
-
-fn another_size(error: &CreateError) -> &'static str {
-    match error {
-        CreateError::NumbersOnly { .. } => "",
-        _ => "; give another size with --memory",
-    }
 }
 
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "; to read standard input, name no file or `-`",
+        io::ErrorKind::NotFound => "; to read standard input, name no file, or `-`",
         _ => "",
-    }
-}
-
-/// The error, with the store's name if it does not give it itself.
-fn about(path: &Path, error: &StoreError) -> String {
-    // A store is made under a name of its own, which means nothing to people.
-    let last = path.file_name().unwrap_or_default().to_string_lossy();
-    let making = format!(".{last}.{}.making", std::process::id());
-    let message = error.to_string().replace(&making, &last);
-    named(&message, &path.display().to_string())
-}
-
-/// The directory that a store would go to, if it is not there.
-fn missing_directory(path: &Path) -> Option<String> {
-    let parent = path.parent()?;
-    let missing = !parent.as_os_str().is_empty() && !parent.exists();
-    missing.then(|| parent.display().to_string())
-}
-
-/// What to run next, where the error does not say.
-fn next_step(place: &Path, error: &StoreError) -> String {
-    let path = place.display();
-    match error {
-        StoreError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-            match missing_directory(place) {
-                Some(directory) => format!("; make the directory first: mkdir -p {directory}"),
-                None => format!("; to make a store there: dedupstore create {path}"),
-            }
-        }
-        _ => error.next_step(&path.to_string()),
     }
 }

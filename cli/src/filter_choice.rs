@@ -1,58 +1,58 @@
-//! What `create` makes for those who say what will come instead of which filter they want.
+//! Chooses a filter for `create` from the expected keys or a log.
 
 use dedupstore::FilterSpec;
-use dedupstore::advise::{Preference, Question, advise, least_memory};
+use dedupstore::advise::{Preference, Question, advise, minimum_memory};
 
 use crate::error::Failure;
-use crate::quantity;
-use crate::sampling::Known;
+use crate::log_sample::LogSample;
 use crate::table::{grouped, percent};
+use crate::value_parsers;
 
-/// The share of new keys dropped that is aimed at where none is named.
+/// The false positive rate to aim at if none is given.
 pub const DEFAULT_FPR: f64 = 0.001;
 
-/// What to make.
+/// A filter, its memory, and the reason for the choice.
 pub struct Choice {
     pub filter: FilterSpec,
     pub memory_bits: u64,
-    pub why: String,
+    pub reason: String,
 }
 
-/// In as much memory as the share of new keys dropped asks for.
-pub fn for_share(distinct: u64, fpr: f64) -> Result<Choice, Failure> {
-    let size = least_memory(distinct, fpr).ok_or_else(|| {
+/// Chooses the smallest memory that reaches a false positive rate.
+pub fn for_fpr(distinct: u64, fpr: f64) -> Result<Choice, Failure> {
+    let size = minimum_memory(distinct, fpr).ok_or_else(|| {
         Failure::Usage(format!(
-            "no memory is large enough for {} distinct keys of which a share of {fpr} is dropped: \
+            "no memory is large enough for {} distinct keys at a false positive rate of {fpr}; \
              give --memory, or a larger --fpr",
             grouped(distinct)
         ))
     })?;
-    let why = format!(
-        "{} in {}: with {} distinct keys in it, it takes {} of new keys for seen, and never \
-         lets a repeat through",
+    let reason = format!(
+        "{} in {}: with {} distinct keys in it, its false positive rate is {}; it has no false \
+         negatives",
         size.filter,
-        quantity::show_bits(size.memory_bits),
+        value_parsers::show_bits(size.memory_bits),
         grouped(distinct),
-        percent(Some(size.last_drop_chance)),
+        percent(Some(size.final_fpr)),
     );
     Ok(Choice {
         filter: size.filter,
         memory_bits: size.memory_bits,
-        why,
+        reason,
     })
 }
 
-/// In the memory given: what the adviser says.
+/// Asks the adviser for a filter in the given memory.
 pub fn in_memory(
     memory_bits: u64,
     distinct: Option<u64>,
-    known: Option<&Known>,
+    log: Option<&LogSample>,
     preference: Preference,
 ) -> Result<Choice, Failure> {
     let question = Question {
         distinct,
         preference,
-        sample: known.map(|known| &known.sample),
+        sample: log.map(|log| &log.sample),
         ..Question::of_memory(memory_bits)
     };
     let advice = advise(&question).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -61,8 +61,8 @@ pub fn in_memory(
         Some(distinct) => format!(" for {} distinct keys", grouped(distinct)),
         None => String::new(),
     };
-    let why = format!(
-        "{}{keys}: {}; it is expected to take {} of new keys for seen and to let {} of repeats through",
+    let reason = format!(
+        "{}{keys}: {}; expected false positive rate {}, false negative rate {}",
         choice.filter,
         advice.reason,
         percent(Some(choice.fpr)),
@@ -71,6 +71,6 @@ pub fn in_memory(
     Ok(Choice {
         filter: choice.filter,
         memory_bits,
-        why,
+        reason,
     })
 }

@@ -1,18 +1,19 @@
-//! `simulate --html`: results as one page that needs nothing else.
+//! The page of `simulate --html`: one file that loads nothing else.
 
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lab::{Contestant, CurvePoint, Simulation};
+use dedupstore::lab::{CurvePoint, FilterRun, Simulation};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
 
-/// The page; the data goes where its mark is.
-const TEMPLATE: &str = include_str!("report.html");
-const MARK: &str = "/*data*/";
-/// Enough to see a trend, and few enough that a stretch of a small log holds many keys.
-const STRETCHES: usize = 60;
+/// The page, with a placeholder for the data.
+const TEMPLATE: &str = include_str!("html_report.html");
+const PLACEHOLDER: &str = "/*data*/";
+/// The number of points per curve: enough to show a trend, few enough that an interval of a
+/// small log holds many keys.
+const INTERVALS: usize = 60;
 
 /// Writes the page.
 pub fn write(path: &Path, stream: &str, simulation: &Simulation) -> Result<(), Failure> {
@@ -26,21 +27,21 @@ pub fn write(path: &Path, stream: &str, simulation: &Simulation) -> Result<(), F
 fn page(stream: &str, simulation: &Simulation) -> String {
     let summaries = simulation.summaries(stream);
     let runs: Vec<Value> = simulation
-        .contestants()
+        .runs()
         .iter()
         .zip(&summaries)
         .map(|(contestant, summary)| json!({"summary": summary, "curve": curve(contestant)}))
         .collect();
     let data = json!({"schema": 1, "stream": stream, "runs": runs});
-    // What a log is called must not end the script.
-    TEMPLATE.replacen(MARK, &data.to_string().replace('<', "\\u003c"), 1)
+    // The name of a log must not end the script element.
+    TEMPLATE.replacen(PLACEHOLDER, &data.to_string().replace('<', "\\u003c"), 1)
 }
 
-/// At the end of each stretch: its position, its rates, and the load.
-fn curve(contestant: &Contestant) -> Vec<Value> {
+/// Returns the position, both error rates and the load at the end of each interval.
+fn curve(contestant: &FilterRun) -> Vec<Value> {
     let cells = contestant.set().filter().cells().max(1) as f64;
-    let points = contestant.board().curve_of(STRETCHES);
-    let stretch = |pair: &[CurvePoint]| {
+    let points = contestant.scoreboard().coarse_curve(INTERVALS);
+    let interval = |pair: &[CurvePoint]| {
         let (before, after) = (&pair[0], &pair[1]);
         json!([
             after.position,
@@ -49,7 +50,7 @@ fn curve(contestant: &Contestant) -> Vec<Value> {
             after.occupied as f64 / cells,
         ])
     };
-    points.windows(2).map(stretch).collect()
+    points.windows(2).map(interval).collect()
 }
 
 #[cfg(test)]
@@ -59,17 +60,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_holds_its_data_and_asks_for_nothing() {
+    fn the_page_contains_its_data_and_loads_nothing() {
         let mut simulation = Simulation::new(1, Truth::for_fingerprints());
         simulation
-            .enter(&"bloom".parse().expect("a filter"), 4096)
+            .add_filter(&"bloom".parse().expect("a filter"), 4096)
             .expect("small");
         for i in 0..3000u32 {
             simulation.push_key(&(i % 1000).to_le_bytes(), &NoClock);
         }
         simulation.flush(&NoClock);
         let page = page("</script><script>alert(1)", &simulation);
-        assert!(!page.contains(MARK));
+        assert!(!page.contains(PLACEHOLDER));
         assert_eq!(page.matches("</script>").count(), 2, "its own");
         for word in [
             "http://", "https://", "src=", "href=", "import", "fetch(", "url(",

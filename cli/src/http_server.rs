@@ -1,7 +1,8 @@
-//! As much of an HTTP/1.1 server as one page on one machine needs.
+//! A minimal HTTP/1.1 server for one page on the local machine.
 //!
-//! Files from memory, GET and HEAD, one request a connection. A request must name this machine
-//! as its host: else a page of another site could reach us under a name of its own.
+//! It serves files from memory, answers GET and HEAD, and one request per connection. The Host
+//! header must name this machine. Otherwise a page of another site could reach the server through
+//! a DNS name that resolves to this machine (DNS rebinding).
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,59 +10,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// A file's name, without a leading slash, and its bytes.
+/// A file: its name without a leading slash, and its bytes.
 pub type File = (&'static str, &'static [u8]);
 
-/// Longer requests are none of ours.
-const LONGEST_REQUEST_BYTES: usize = 16 << 10;
-const PATIENCE: Duration = Duration::from_secs(10);
-const MOST_CONNECTIONS: usize = 64;
+/// The size of a request from which it is rejected.
+const MAX_REQUEST_BYTES: usize = 16 << 10;
+const TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_CONNECTIONS: usize = 64;
 
-const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
                       img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Answers requests for some files.
-pub struct Responder {
+/// Serves a fixed set of files.
+pub struct HttpServer {
     files: &'static [File],
     port: u16,
     connections: AtomicUsize,
 }
 
-impl Responder {
+impl HttpServer {
     pub fn new(files: &'static [File], port: u16) -> Self {
-        Responder {
+        HttpServer {
             files,
             port,
             connections: AtomicUsize::new(0),
         }
     }
 
-    /// Answers whoever comes, until the process ends.
+    /// Serves connections until the process ends.
     pub fn serve(self: Arc<Self>, listener: &TcpListener) {
         for stream in listener.incoming().flatten() {
             let this = Arc::clone(&self);
-            if this.connections.fetch_add(1, Ordering::AcqRel) >= MOST_CONNECTIONS {
+            if this.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
                 this.connections.fetch_sub(1, Ordering::AcqRel);
                 continue;
             }
             let work = move || {
-                // Whoever goes away in the middle is not waited for.
-                let _ = this.converse(stream);
+                // An error means that the client has disconnected.
+                let _ = this.handle_connection(stream);
                 this.connections.fetch_sub(1, Ordering::AcqRel);
             };
             let _ = std::thread::Builder::new().spawn(work);
         }
     }
 
-    fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
+    fn handle_connection(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
         let request = read_request(&mut stream)?;
-        let answer = self.answer(&request);
-        stream.write_all(&answer)?;
+        let response = self.respond(&request);
+        stream.write_all(&response)?;
         stream.shutdown(std::net::Shutdown::Write)?;
-        // What is left unread would reset the connection under the answer.
+        // Unread bytes would reset the connection before the client has read the response.
         let mut rest = [0; 1024];
         for _ in 0..64 {
             if stream.read(&mut rest)? == 0 {
@@ -71,8 +72,8 @@ impl Responder {
         Ok(())
     }
 
-    /// The whole answer to a whole request.
-    fn answer(&self, request: &[u8]) -> Vec<u8> {
+    /// Returns the response to a request.
+    fn respond(&self, request: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(request);
         let mut lines = text.split("\r\n");
         let mut words = lines.next().unwrap_or("").split(' ');
@@ -80,7 +81,7 @@ impl Responder {
         let (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) =
             (method, target, version, words.next())
         else {
-            return refusal("400 Bad Request", "this is no HTTP request", "");
+            return error_response("400 Bad Request", "this is not an HTTP request", "");
         };
         let mut hosts = lines
             .take_while(|line| !line.is_empty())
@@ -88,13 +89,13 @@ impl Responder {
             .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
             .map(|(_, value)| value.trim());
         if !hosts.next().is_some_and(|host| self.is_local(host)) || hosts.next().is_some() {
-            let text = "this server answers to 127.0.0.1 and localhost alone";
-            return refusal("403 Forbidden", text, "");
+            let text = "this server accepts requests for 127.0.0.1 and localhost only";
+            return error_response("403 Forbidden", text, "");
         }
         if !matches!(method, "GET" | "HEAD") {
-            return refusal(
+            return error_response(
                 "405 Method Not Allowed",
-                "only GET and HEAD",
+                "only GET and HEAD are supported",
                 "Allow: GET, HEAD\r\n",
             );
         }
@@ -102,16 +103,16 @@ impl Responder {
         let name = match path.strip_prefix('/') {
             Some("") => "index.html",
             Some(name) => name,
-            None => return refusal("400 Bad Request", "expected a path", ""),
+            None => return error_response("400 Bad Request", "expected a path", ""),
         };
         let Some((name, bytes)) = self.files.iter().find(|(known, _)| *known == name) else {
-            return refusal("404 Not Found", "there is no such file here", "");
+            return error_response("404 Not Found", "no such file", "");
         };
-        let mut answer = head("200 OK", content_type(name), bytes.len(), "");
+        let mut response = response_head("200 OK", content_type(name), bytes.len(), "");
         if method == "GET" {
-            answer.extend_from_slice(bytes);
+            response.extend_from_slice(bytes);
         }
-        answer
+        response
     }
 
     fn is_local(&self, host: &str) -> bool {
@@ -130,30 +131,30 @@ fn read_request(stream: &mut impl Read) -> io::Result<Vec<u8>> {
     loop {
         let count = stream.read(&mut chunk)?;
         request.extend_from_slice(&chunk[..count]);
-        let whole = request.windows(4).any(|end| end == b"\r\n\r\n");
-        if whole {
+        let complete = request.windows(4).any(|end| end == b"\r\n\r\n");
+        if complete {
             return Ok(request);
         }
-        let late = started.elapsed() > PATIENCE;
-        if count == 0 || late || request.len() > LONGEST_REQUEST_BYTES {
+        let timed_out = started.elapsed() > TIMEOUT;
+        if count == 0 || timed_out || request.len() > MAX_REQUEST_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
     }
 }
 
-fn refusal(status: &str, text: &str, headers: &str) -> Vec<u8> {
+fn error_response(status: &str, text: &str, headers: &str) -> Vec<u8> {
     let text = format!("{text}\n");
-    let mut answer = head(status, "text/plain; charset=utf-8", text.len(), headers);
-    answer.extend_from_slice(text.as_bytes());
-    answer
+    let mut response = response_head(status, "text/plain; charset=utf-8", text.len(), headers);
+    response.extend_from_slice(text.as_bytes());
+    response
 }
 
-fn head(status: &str, content_type: &str, length: usize, headers: &str) -> Vec<u8> {
+fn response_head(status: &str, content_type: &str, length: usize, headers: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\n\
          Content-Type: {content_type}\r\n\
          Content-Length: {length}\r\n\
-         Content-Security-Policy: {POLICY}\r\n\
+         Content-Security-Policy: {CONTENT_SECURITY_POLICY}\r\n\
          Cross-Origin-Opener-Policy: same-origin\r\n\
          Cross-Origin-Resource-Policy: same-origin\r\n\
          Referrer-Policy: no-referrer\r\n\
@@ -189,27 +190,27 @@ mod tests {
         ("assets/page.js", b"1"),
     ];
 
-    fn ask(request: &str) -> String {
-        let responder = Responder::new(FILES, 4000);
+    fn response_to(request: &str) -> String {
+        let server = HttpServer::new(FILES, 4000);
         let request = request.replace('\n', "\r\n");
-        String::from_utf8(responder.answer(request.as_bytes())).expect("text")
+        String::from_utf8(server.respond(request.as_bytes())).expect("text")
     }
 
     #[test]
-    fn files_come_with_their_type_and_a_policy() {
-        let page = ask("GET / HTTP/1.1\nHost: localhost:4000\n\n");
+    fn files_are_served_with_content_type_and_security_policy() {
+        let page = response_to("GET / HTTP/1.1\nHost: localhost:4000\n\n");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n") && page.ends_with("\r\n\r\n<p>hello"));
         assert!(page.contains("Content-Type: text/html; charset=utf-8\r\n"));
         assert!(page.contains("Content-Security-Policy: default-src 'none';"));
-        let engine = ask("GET /assets/engine.wasm?x HTTP/1.1\nhost: 127.0.0.1:4000\n\n");
+        let engine = response_to("GET /assets/engine.wasm?x HTTP/1.1\nhost: 127.0.0.1:4000\n\n");
         assert!(engine.contains("Content-Type: application/wasm\r\nContent-Length: 4\r\n"));
-        let script = ask("HEAD /assets/page.js HTTP/1.1\nHost: localhost:4000\n\n");
+        let script = response_to("HEAD /assets/page.js HTTP/1.1\nHost: localhost:4000\n\n");
         assert!(script.contains("text/javascript") && script.contains("Content-Length: 1\r\n"));
         assert!(script.ends_with("\r\n\r\n"), "{script}");
     }
 
     #[test]
-    fn nothing_else_is_answered() {
+    fn other_requests_are_rejected() {
         let local = "Host: 127.0.0.1:4000\n";
         for (request, status) in [
             (format!("POST / HTTP/1.1\n{local}\n"), "405"),
@@ -231,7 +232,7 @@ mod tests {
                 "403",
             ),
         ] {
-            let answer = ask(&request);
+            let answer = response_to(&request);
             assert!(
                 answer.starts_with(&format!("HTTP/1.1 {status} ")),
                 "{request}{answer}"
@@ -240,11 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn a_real_connection_is_served() {
+    fn a_tcp_connection_is_served() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        let responder = Arc::new(Responder::new(FILES, address.port()));
-        std::thread::spawn(move || responder.serve(&listener));
+        let server = Arc::new(HttpServer::new(FILES, address.port()));
+        std::thread::spawn(move || server.serve(&listener));
         let mut stream = TcpStream::connect(address).expect("connected");
         let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("asked");

@@ -1,4 +1,4 @@
-//! Files and standard input, read in large blocks and split into lines.
+//! Reads files and standard input in large blocks and splits them into lines.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -8,14 +8,13 @@ use std::sync::atomic::AtomicU64;
 use clap::{Args, ValueEnum};
 use dedupstore::lines::{LineBuffer, Lines};
 
+use crate::decompress::{self, Compression, Reading, Source, is_standard_input, name_of};
 use crate::error::Failure;
-use crate::source::{self, Packing, Reading, Source, is_standard_input, name_of};
 
-/// How inputs are read.
+/// The options that say how inputs are read.
 #[derive(Clone, Debug, Args)]
 pub struct InputArguments {
-    /// Whether inputs packed with gzip or Zstandard are unpacked; they are told by their first
-    /// bytes
+    /// Whether to decompress gzip and Zstandard inputs, which are recognized by their first bytes
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     decompress: Decompress,
 }
@@ -37,7 +36,7 @@ impl Inputs {
     /// Checks that every file can be opened before any is read.
     pub fn check(mut paths: Vec<PathBuf>) -> Result<Self, Failure> {
         for path in paths.iter().filter(|path| !is_standard_input(path)) {
-            source::open_file(path)?;
+            decompress::open_file(path)?;
         }
         if paths.is_empty() {
             paths.push(PathBuf::from("-"));
@@ -48,25 +47,25 @@ impl Inputs {
         })
     }
 
-    /// Read as asked for; unpacked in a thread of its own if `ahead`.
+    /// Sets how the inputs are read; with `ahead`, a separate thread decompresses them.
     pub fn reading(mut self, arguments: &InputArguments, ahead: bool) -> Self {
-        self.reading.unpack = arguments.decompress == Decompress::Auto;
+        self.reading.decompress = arguments.decompress == Decompress::Auto;
         self.reading.ahead = ahead;
         self
     }
 
-    /// A name for the whole.
+    /// Returns the names of all inputs.
     pub fn name(&self) -> String {
         let names: Vec<String> = self.paths.iter().map(|path| name_of(path)).collect();
         names.join(" ")
     }
 
-    /// Standard input is a person who may be wondering what we wait for.
+    /// Returns whether an input is a terminal, whose user may wonder what the program waits for.
     pub fn is_terminal(&self) -> bool {
         self.paths.iter().any(|path| is_standard_input(path)) && io::stdin().is_terminal()
     }
 
-    /// How many bytes there are to read, if all are files.
+    /// Returns the size of all inputs in bytes; None if one of them is not a file.
     pub fn total_bytes(&self) -> Option<u64> {
         let length = |path: &PathBuf| {
             let metadata = path.metadata().ok().filter(|metadata| metadata.is_file());
@@ -78,13 +77,13 @@ impl Inputs {
         }
     }
 
-    /// How many of these have been read, as it goes on.
+    /// Returns the counter of the bytes read so far.
     pub fn consumed(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.reading.consumed)
     }
 
-    /// Hands over all lines, and returns how many bytes they had. Each input ends its last
-    /// line, whether a delimiter does or not; a line that an error cuts off is no line.
+    /// Passes all lines to `consume`; returns their size in bytes. The end of an input ends its
+    /// last line, even without a delimiter. A line that an error cuts off is not passed.
     pub fn for_each_block(
         &self,
         line_end: u8,
@@ -93,7 +92,7 @@ impl Inputs {
         let mut buffer = LineBuffer::new(line_end);
         let mut bytes = 0;
         for path in &self.paths {
-            let source = source::open(path, &self.reading)?;
+            let source = decompress::open(path, &self.reading)?;
             bytes += read_blocks(source, path, &mut buffer, &mut consume)?;
         }
         Ok(bytes)
@@ -102,11 +101,11 @@ impl Inputs {
 
 /// Part of the input.
 pub enum Block<'a> {
-    /// Whole lines, each with its delimiter.
+    /// Complete lines, each with its delimiter.
     Lines(Lines<'a>),
-    /// The last line of an input, which no delimiter ends.
+    /// The last line of an input, which has no delimiter.
     Unterminated(dedupstore::lines::Line<'a>),
-    /// Nothing more can be had without waiting.
+    /// The next read may have to wait.
     Pause,
 }
 
@@ -118,7 +117,7 @@ fn read_blocks(
 ) -> Result<u64, Failure> {
     let Source {
         mut reader,
-        packing,
+        compression,
     } = source;
     let mut bytes = 0;
     loop {
@@ -131,7 +130,7 @@ fn read_blocks(
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(failure(path, packing, error, bytes)),
+            Err(error) => return Err(failure(path, compression, error, bytes)),
         };
         bytes += count as u64;
         buffer.filled(count);
@@ -146,15 +145,14 @@ fn read_blocks(
     Ok(bytes)
 }
 
-fn failure(path: &Path, packing: Option<Packing>, error: io::Error, bytes: u64) -> Failure {
-    let name = name_of(path);
-    match packing {
-        Some(packing) if error.kind() != io::ErrorKind::BrokenPipe => Failure::Packed {
-            name,
-            packing,
+fn failure(path: &Path, compression: Option<Compression>, error: io::Error, bytes: u64) -> Failure {
+    match compression {
+        Some(compression) if error.kind() != io::ErrorKind::BrokenPipe => Failure::Decompress {
+            path: path.to_owned(),
+            compression,
             error,
             bytes,
         },
-        _ => Failure::reading(&name, error),
+        _ => Failure::reading(&name_of(path), error),
     }
 }

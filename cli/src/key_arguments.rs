@@ -1,77 +1,93 @@
-//! Which part of a line is its key, as options.
+//! The options that say which part of a line is its key.
 
 use clap::{ArgAction, Args};
 use dedupstore::lines::{JsonPath, KeyPattern, KeyReader, KeySelector, Normalization};
 
 use crate::error::Failure;
-use crate::quantity;
+use crate::table::grouped;
+use crate::value_parsers;
 
-/// Which part of a line is the key, and how lines end.
+/// Which part of a line is the key, and what ends a line.
 #[derive(Clone, Debug, Args)]
 pub struct KeyArguments {
-    /// Use the N-th field of a line as its key, from 1, or several as 1,7; a line without
-    /// them is passed on
+    /// Use the N-th field of a line as its key, counted from 1, or several fields, as in 1,7
     #[arg(long = "field", value_name = "N", value_delimiter = ',', action = ArgAction::Set,
-          help_heading = "Key", group = "key")]
+          value_parser = value_parsers::field, help_heading = "Key", group = "key")]
     fields: Vec<usize>,
 
-    /// What separates fields: one byte [default: runs of blanks and tabs]
-    #[arg(short = 't', long, value_name = "C", value_parser = quantity::delimiter,
+    /// The byte that separates fields [default: runs of spaces and tabs]
+    #[arg(short = 't', long, value_name = "C", value_parser = value_parsers::delimiter,
           requires = "fields", help_heading = "Key")]
     delimiter: Option<u8>,
 
-    /// Use a value of a JSON line, like request.url or items[0].link; a line without one is
-    /// passed on
+    /// Use a value of a JSON line as its key, as in request.url or items[0].link
     #[arg(long, value_name = "PATH", help_heading = "Key", group = "key")]
     json_key: Option<JsonPath>,
 
-    /// Use what a regular expression matches: its first group, or all of it; a line without a
-    /// match is passed on
+    /// Use the match of a regular expression as the key: its first group, or all of it if it has
+    /// no group
     #[arg(long, value_name = "RE", help_heading = "Key", group = "key")]
     key_regex: Option<KeyPattern>,
 
-    /// Take different spellings of a URL for one, by the WHATWG's rules, fragment dropped;
-    /// what is no URL stays as it is [default: none, or the store's]
+    /// Treat different spellings of a URL as one key, by the WHATWG URL standard and without the
+    /// fragment. Other keys stay unchanged [default: none]
     #[arg(long, value_name = "none|whatwg", help_heading = "Key")]
     normalize: Option<Normalization>,
 
-    /// Lines end in NUL, not in a newline
+    /// Lines end with NUL instead of a newline
     #[arg(short = 'z', visible_short_alias = '0', long, help_heading = "Key")]
     null: bool,
 }
 
 impl KeyArguments {
-    /// What finds the keys, where no store has a say.
-    pub fn reader(&self) -> Result<KeyReader, Failure> {
-        self.reader_with(self.normalize.unwrap_or_default())
-    }
-
-    /// What finds the keys, under the normalization of a store.
-    pub fn reader_with(&self, normalization: Normalization) -> Result<KeyReader, Failure> {
-        let selector = match (&self.json_key, &self.key_regex, &self.fields[..]) {
+    /// Returns the part of a line that is its key.
+    pub fn selector(&self) -> Result<KeySelector, Failure> {
+        Ok(match (&self.json_key, &self.key_regex, &self.fields[..]) {
             (Some(path), _, _) => KeySelector::Json(path.clone()),
             (_, Some(pattern), _) => KeySelector::Pattern(pattern.clone()),
             (None, None, []) => KeySelector::WholeLine,
             (_, _, numbers) => KeySelector::fields(numbers, self.delimiter)?,
-        };
-        Ok(KeyReader::new(selector, normalization))
+        })
     }
 
-    /// What was asked for.
+    /// Returns a reader of keys for commands that use no store.
+    pub fn reader(&self) -> Result<KeyReader, Failure> {
+        let normalization = self.normalize.unwrap_or_default();
+        Ok(KeyReader::new(self.selector()?, normalization))
+    }
+
+    /// Returns the normalization that was asked for.
     pub fn normalization(&self) -> Option<Normalization> {
         self.normalize
     }
 
+    /// Returns the byte that ends a line.
     pub fn line_end(&self) -> u8 {
         if self.null { 0 } else { b'\n' }
     }
 
-    /// What a line without a key lacks.
-    pub fn lacking(&self) -> &'static str {
-        match (&self.json_key, &self.key_regex) {
-            (Some(_), _) => "value",
-            (_, Some(_)) => "match",
-            _ => "field",
+    /// Returns a message about lines without a key; None if every line has one. `treatment` says
+    /// what was done with them.
+    pub fn missing_keys(&self, missing: u64, lines: u64, treatment: &str) -> Option<String> {
+        let (what, option) = match (&self.json_key, &self.key_regex) {
+            (Some(_), _) => ("value", "--json-key"),
+            (_, Some(_)) => ("match", "--key-regex"),
+            _ => ("field", "--field"),
+        };
+        match (missing, lines) {
+            (0, _) => None,
+            (1, 2..) => Some(format!(
+                "1 of {} lines has no such {what} and was {treatment}",
+                grouped(lines)
+            )),
+            (missing, lines) if missing < lines => Some(format!(
+                "{} of {} lines have no such {what} and were {treatment}",
+                grouped(missing),
+                grouped(lines)
+            )),
+            _ => Some(format!(
+                "no line has such a {what}; every line was {treatment}: check {option}"
+            )),
         }
     }
 }

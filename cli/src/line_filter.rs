@@ -1,68 +1,70 @@
-//! Lines in, verdicts, lines out: one path for every kind of memory.
+//! Reads lines, decides about their keys and prints the lines asked for.
+//!
+//! The same code serves a set in memory and a store: both implement [`SeenKeys`].
 
 use dedupstore::audit::Estimate;
 use dedupstore::lines::{KeyReader, Line};
 use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
+use crate::batch_hasher::{BatchHasher, HashedBatch, MIN_PARALLEL_LINES};
+use crate::closed_pipe;
 use crate::error::Failure;
-use crate::hashing::{Hashed, Hashing, LINES_WORTH_SHARING};
 use crate::output::Output;
-use crate::pipe;
 
-/// What remembers the keys.
-pub trait Remembers {
-    /// Whether what is printed must be out of our hands before it is recorded.
-    const DELIVERS_FIRST: bool;
+/// The keys seen so far.
+pub trait SeenKeys {
+    /// Whether lines must be written out before their keys are recorded.
+    const DELIVERS_BEFORE_RECORDING: bool;
 
-    /// How many lines are judged at a time at the most.
+    /// Returns the largest number of observations per batch.
     fn batch_limit(&self) -> usize;
 
-    /// What hashes the keys.
+    /// Returns the hasher of the keys.
     fn hasher(&self) -> KeyHasher;
 
-    /// Decides about keys in order, hands the verdicts to `deliver`, and records the keys
-    /// if that went well. Returns what `deliver` did.
-    fn judge<T>(
+    /// Decides about keys in order, passes the verdicts to `deliver`, and records the keys if
+    /// `deliver` succeeds. Returns the value of `deliver`.
+    fn observe_then<T>(
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
         deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
     ) -> Result<T, Failure>;
 
-    /// How it stands now.
-    fn tally(&mut self) -> Tally;
+    /// Returns counts, load and error rates.
+    fn status(&mut self) -> Status;
 }
 
-/// What a memory has met, and how full it is.
+/// Counts, load and error rates.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct Status {
     pub new: u64,
     pub seen: u64,
     pub load: f64,
     pub drop_chance: f64,
-    /// New keys taken for seen, as the audit found.
+    /// The false positive rate, measured by the audit.
     pub audited_fpr: Option<Estimate>,
-    /// Repeats taken for new, as the audit found.
+    /// The false negative rate, measured by the audit.
     pub audited_fnr: Option<Estimate>,
-    pub store: Option<StoreTally>,
+    pub store: Option<StoreStatus>,
 }
 
-/// What there is to say of a store.
+/// The part of [`Status`] that only a store has.
 #[derive(Clone, Copy, Debug)]
-pub struct StoreTally {
+pub struct StoreStatus {
     pub generation: u64,
     pub checkpoint_unix_seconds: u64,
-    /// Observations that are durable.
+    /// The number of durable observations.
     pub durable: u64,
-    /// Observations that opening it brought back from its log.
+    /// The number of observations replayed from the log when the store was opened.
     pub recovered: u64,
 }
 
-/// Memory that ends with the process: nothing is lost by recording early.
-impl Remembers for SeenSet {
-    const DELIVERS_FIRST: bool = false;
+/// The set ends with the process, so nothing is lost if keys are recorded first.
+impl SeenKeys for SeenSet {
+    const DELIVERS_BEFORE_RECORDING: bool = false;
 
-    /// Enough to hide the latency of memory, and few enough to stay in the first cache.
+    /// Large enough to hide memory latency, small enough for the first-level cache.
     fn batch_limit(&self) -> usize {
         256
     }
@@ -71,7 +73,7 @@ impl Remembers for SeenSet {
         SeenSet::hasher(self)
     }
 
-    fn judge<T>(
+    fn observe_then<T>(
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
@@ -81,64 +83,64 @@ impl Remembers for SeenSet {
         deliver(verdicts)
     }
 
-    fn tally(&mut self) -> Tally {
+    fn status(&mut self) -> Status {
         let audit = self.audit();
-        Tally {
+        Status {
             audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
             audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
             new: self.registers().new_count(),
             seen: self.registers().seen_count(),
             load: self.load(),
-            drop_chance: self.drop_chance(),
+            drop_chance: self.false_positive_rate(),
             store: None,
         }
     }
 }
 
-/// Which lines come out.
+/// Which lines to print.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Print {
     New,
     Repeats,
-    /// With their verdict before them.
+    /// Every line, with its verdict before it.
     All,
 }
 
-/// How lines come in and go out.
+/// How lines are read and printed.
 #[derive(Clone)]
-pub struct Manner {
+pub struct FilterSettings {
     pub keys: KeyReader,
     pub print: Print,
     pub line_end: u8,
-    /// Every line goes out at once.
+    /// Whether every line is flushed.
     pub line_buffered: bool,
-    /// How many threads find and hash keys.
+    /// The number of threads that extract and hash keys.
     pub threads: usize,
 }
 
-/// Judges lines and prints those asked for.
-pub struct Sieve<'a, R> {
-    memory: &'a mut R,
-    hashing: Hashing,
+/// Decides about lines and prints those asked for.
+pub struct LineFilter<'a, S> {
+    seen: &'a mut S,
+    hasher: BatchHasher,
     printer: Printer,
     without_key: u64,
     verdicts: Vec<Verdict>,
 }
 
-impl<'a, R: Remembers> Sieve<'a, R> {
-    pub fn new(memory: &'a mut R, manner: Manner) -> Result<Self, Failure> {
-        let mut limit = memory.batch_limit();
-        if manner.threads > 1 {
-            // Else handing out the work would cost more than the work.
-            limit = limit.max(LINES_WORTH_SHARING);
+impl<'a, S: SeenKeys> LineFilter<'a, S> {
+    pub fn new(seen: &'a mut S, settings: FilterSettings) -> Result<Self, Failure> {
+        let mut limit = seen.batch_limit();
+        if settings.threads > 1 {
+            // In smaller batches, distributing the work costs more than the work.
+            limit = limit.max(MIN_PARALLEL_LINES);
         }
-        Ok(Sieve {
-            hashing: Hashing::new(memory.hasher(), manner.keys, limit, manner.threads)?,
-            memory,
+        Ok(LineFilter {
+            hasher: BatchHasher::new(seen.hasher(), settings.keys, limit, settings.threads)?,
+            seen,
             printer: Printer {
-                print: manner.print,
-                line_end: manner.line_end,
-                line_buffered: manner.line_buffered,
+                print: settings.print,
+                line_end: settings.line_end,
+                line_buffered: settings.line_buffered,
                 owes_line_end: false,
                 output: Output::standard()?,
             },
@@ -147,17 +149,17 @@ impl<'a, R: Remembers> Sieve<'a, R> {
         })
     }
 
-    /// Judges lines that a delimiter ends.
+    /// Handles lines that end with a delimiter.
     pub fn lines<'b>(&mut self, mut lines: impl Iterator<Item = Line<'b>>) -> Result<(), Failure> {
         let limit = self.verdicts.len();
         let mut batch = Vec::with_capacity(limit);
-        let mut looked = false;
+        let mut checked = false;
         loop {
             batch.extend(lines.by_ref().take(limit));
-            // Once a block; before every batch where it would be recorded.
-            if !looked || R::DELIVERS_FIRST {
-                looked = true;
-                self.check_reader()?;
+            // Once per block; before every batch if the batch would be recorded.
+            if !checked || S::DELIVERS_BEFORE_RECORDING {
+                checked = true;
+                check_output()?;
             }
             if !batch.is_empty() {
                 self.batch(&batch)?;
@@ -169,43 +171,35 @@ impl<'a, R: Remembers> Sieve<'a, R> {
         }
     }
 
-    /// Judges the last line of an input, which nothing ends.
+    /// Handles the last line of an input, which has no delimiter.
     pub fn unterminated(&mut self, line: Line<'_>) -> Result<(), Failure> {
-        self.check_reader()?;
+        check_output()?;
         let printed = self.batch(&[line])?;
         self.printer.owes_line_end |= printed > 0;
         Ok(())
     }
 
-    /// What nobody would read is neither printed nor recorded.
-    fn check_reader(&self) -> Result<(), Failure> {
-        match pipe::reader_is_gone() {
-            true => Err(Failure::ClosedPipe),
-            false => Ok(()),
-        }
-    }
-
-    /// Writes what is held back.
+    /// Writes buffered lines.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.printer.output.flush()
     }
 
-    /// How many lines had no key.
+    /// Returns the number of lines without a key.
     pub fn without_key(&self) -> u64 {
         self.without_key
     }
 
-    /// How the memory stands.
-    pub fn tally(&mut self) -> Tally {
-        self.memory.tally()
+    /// Returns the status of the seen keys.
+    pub fn status(&mut self) -> Status {
+        self.seen.status()
     }
 
-    /// Returns how many lines were printed.
+    /// Handles a batch; returns the number of lines printed.
     fn batch(&mut self, lines: &[Line<'_>]) -> Result<usize, Failure> {
-        let Hashed {
+        let HashedBatch {
             observations,
             without_key,
-        } = self.hashing.hash(lines);
+        } = self.hasher.hash(lines);
         self.without_key += without_key.len() as u64;
         let printer = &mut self.printer;
         let deliver = |verdicts: &[Verdict]| {
@@ -214,17 +208,25 @@ impl<'a, R: Remembers> Sieve<'a, R> {
                 [] => printer.write(lines.iter().zip(verdicts))?,
                 _ => printer.write(lines.iter().zip(with_gaps(verdicts, without_key)))?,
             };
-            if R::DELIVERS_FIRST {
+            if S::DELIVERS_BEFORE_RECORDING {
                 printer.output.flush()?;
             }
             Ok(printed)
         };
         let verdicts = &mut self.verdicts[..observations.len()];
-        self.memory.judge(observations, verdicts, deliver)
+        self.seen.observe_then(observations, verdicts, deliver)
     }
 }
 
-/// A line without a key is New.
+/// Fails if the reader has closed the output pipe, so that nothing more is printed or recorded.
+fn check_output() -> Result<(), Failure> {
+    match closed_pipe::stdout_is_closed() {
+        true => Err(Failure::ClosedPipe),
+        false => Ok(()),
+    }
+}
+
+/// Inserts `New` at the gaps, which are the lines without a key.
 fn with_gaps(
     mut verdicts: impl Iterator<Item = Verdict>,
     gaps: &[u32],
@@ -240,19 +242,19 @@ struct Printer {
     print: Print,
     line_end: u8,
     line_buffered: bool,
-    /// The last line printed was one that nothing ended; if another follows, we must.
+    /// Whether the last line printed had no delimiter. One is written before the next line.
     owes_line_end: bool,
     output: Output,
 }
 
 impl Printer {
-    /// Returns how many lines were printed.
+    /// Prints the lines asked for; returns their number.
     fn write<'b>(
         &mut self,
-        judged: impl Iterator<Item = (&'b Line<'b>, Verdict)>,
+        decided: impl Iterator<Item = (&'b Line<'b>, Verdict)>,
     ) -> Result<usize, Failure> {
         let mut printed = 0;
-        for (line, verdict) in judged {
+        for (line, verdict) in decided {
             let wanted = match self.print {
                 Print::New => verdict == Verdict::New,
                 Print::Repeats => verdict == Verdict::Seen,

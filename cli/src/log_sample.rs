@@ -1,4 +1,4 @@
-//! What a log tells the adviser.
+//! Reads a log for the adviser.
 
 use std::path::PathBuf;
 
@@ -8,24 +8,24 @@ use dedupstore::lab::Truth;
 
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
-use crate::keys::KeyArguments;
+use crate::key_arguments::KeyArguments;
 
-/// A log, read once.
-pub struct Known {
+/// What the adviser needs to know about a log.
+pub struct LogSample {
     /// Some of its keys, with all their repeats.
     pub sample: Sample,
-    /// How many distinct keys it has, exactly.
+    /// The exact number of distinct keys.
     pub distinct: u64,
 }
 
 /// Reads a log, or standard input.
-pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<Known, Failure> {
+pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<LogSample, Failure> {
     let inputs = Inputs::check(log.into_iter().collect())?;
     let mut keys = arguments.reader()?;
     let hasher = KeyHasher::new(0);
     let mut truth = Truth::for_fingerprints();
     let mut sample = Sample::default();
-    let mut meet = |line: &[u8]| {
+    let mut record = |line: &[u8]| {
         if let Some(key) = keys.key(line) {
             let fingerprint = hasher.fingerprint(key);
             truth.is_first(fingerprint.0);
@@ -34,13 +34,13 @@ pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<Known, Fai
     };
     inputs.for_each_block(arguments.line_end(), |block| {
         match block {
-            Block::Lines(lines) => lines.for_each(|line| meet(line.content)),
-            Block::Unterminated(line) => meet(line.content),
+            Block::Lines(lines) => lines.for_each(|line| record(line.content)),
+            Block::Unterminated(line) => record(line.content),
             Block::Pause => {}
         }
         Ok(())
     })?;
-    Ok(Known {
+    Ok(LogSample {
         distinct: truth.distinct(),
         sample,
     })

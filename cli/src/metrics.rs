@@ -1,4 +1,5 @@
-//! How a run goes, in Prometheus' text form, for a file that its node exporter reads.
+//! Writes the metrics of a run to a file in the Prometheus text format, as the textfile collector
+//! of the node exporter reads it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -8,9 +9,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use dedupstore::audit::Estimate;
 
 use crate::error::Failure;
-use crate::sieve::Tally;
+use crate::line_filter::Status;
 
-/// A file that is replaced at an interval, whole.
+/// A metrics file that is replaced atomically at an interval.
 pub struct Metrics {
     path: PathBuf,
     interval: Duration,
@@ -18,17 +19,17 @@ pub struct Metrics {
     started_unix_seconds: f64,
 }
 
-/// What this run has done so far.
+/// The counts of a run so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
-    pub before: Tally,
-    pub now: Tally,
+    pub before: Status,
+    pub now: Status,
     pub without_key: u64,
     pub consumed_bytes: u64,
 }
 
 impl Metrics {
-    /// Writes at once, so that a file that cannot be written is found out first.
+    /// Writes the first reading, so that an error is reported before the input is read.
     pub fn start(path: &Path, interval: Duration, reading: &Reading) -> Result<Self, Failure> {
         let metrics = Metrics {
             path: path.to_owned(),
@@ -40,8 +41,8 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Writes if it is time.
-    pub fn offer(&mut self, reading: impl FnOnce() -> Reading) -> Result<(), Failure> {
+    /// Writes a reading if the interval has passed.
+    pub fn write_if_due(&mut self, reading: impl FnOnce() -> Reading) -> Result<(), Failure> {
         let now = Instant::now();
         if now < self.next {
             return Ok(());
@@ -50,7 +51,7 @@ impl Metrics {
         self.write(&reading())
     }
 
-    /// Writes now.
+    /// Writes a reading.
     pub fn write(&self, reading: &Reading) -> Result<(), Failure> {
         let failed = |error| Failure::Metrics {
             path: self.path.clone(),
@@ -98,7 +99,7 @@ impl Metrics {
         family(
             "observations",
             "gauge",
-            "Keys met by all runs.",
+            "Keys observed by all runs.",
             &[("", observations)],
         );
         family(
@@ -110,18 +111,18 @@ impl Metrics {
         family(
             "drop_chance",
             "gauge",
-            "Chance that a key never met would be taken for seen.",
+            "Estimated false positive rate: chance that a new key is reported as seen.",
             &[("", now.drop_chance)],
         );
         let audits = [
             (
                 "audited_fpr",
-                "Share of new keys taken for seen",
+                "False positive rate: share of new keys reported as seen",
                 now.audited_fpr,
             ),
             (
                 "audited_fnr",
-                "Share of repeats taken for new",
+                "False negative rate: share of repeats reported as new",
                 now.audited_fnr,
             ),
         ];
@@ -130,7 +131,7 @@ impl Metrics {
                 value, low, high, ..
             }) = estimate
             {
-                let help = format!("{help}, by audit, with its 95 % interval.");
+                let help = format!("{help}, measured by the audit, with its 95 % interval.");
                 let samples = [
                     ("{bound=\"value\"}", value),
                     ("{bound=\"low\"}", low),
@@ -143,7 +144,7 @@ impl Metrics {
         family(
             "start_time_seconds",
             "gauge",
-            "When this run began.",
+            "Start time of this run.",
             &[("", started)],
         );
         if let Some(store) = &now.store {
@@ -158,21 +159,21 @@ impl Metrics {
             family(
                 "checkpoints",
                 "gauge",
-                "Checkpoints taken since the store was made.",
+                "Checkpoints taken since the store was created.",
                 &[("", generation)],
             );
             let durable = store.durable as f64;
             family(
                 "durable_observations",
                 "gauge",
-                "Keys that a power cut cannot take back.",
+                "Observations that survive a power loss.",
                 &[("", durable)],
             );
             let recovered = store.recovered as f64;
             family(
                 "recovered_observations",
                 "gauge",
-                "Keys brought back from the log when the store was opened.",
+                "Observations replayed from the log when the store was opened.",
                 &[("", recovered)],
             );
         }

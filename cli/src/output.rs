@@ -1,4 +1,4 @@
-//! Standard output through one large buffer of our own.
+//! Standard output with one large buffer.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,15 +7,15 @@ use crate::error::Failure;
 
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// Where data goes.
+/// Standard output.
 pub struct Output {
     buffer: Vec<u8>,
     file: File,
 }
 
 impl Output {
-    /// Standard output itself: the standard library's own handle would look for the last
-    /// newline in every block and copy what follows it.
+    /// Opens standard output directly: the standard library's handle is line-buffered, so it
+    /// would search every block for its last newline and copy the rest.
     pub fn standard() -> Result<Self, Failure> {
         #[cfg(unix)]
         let handle = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
@@ -27,7 +27,7 @@ impl Output {
         })
     }
 
-    /// Adds bytes; they are written when the buffer is full.
+    /// Adds bytes. They are written when the buffer is full.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if self.buffer.len() + bytes.len() > BUFFER_BYTES {
@@ -48,7 +48,7 @@ impl Output {
         self.file.write_all(bytes).map_err(Failure::writing)
     }
 
-    /// Writes what is held back.
+    /// Writes the buffer.
     pub fn flush(&mut self) -> Result<(), Failure> {
         let written = self.file.write_all(&self.buffer);
         self.buffer.clear();

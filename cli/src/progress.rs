@@ -1,7 +1,7 @@
-//! How far it has come, for those who watch.
+//! The progress line on the terminal.
 //!
-//! Shown only where standard error is a terminal and standard output is not: lines that
-//! scroll by are progress enough.
+//! It is shown only if standard error is a terminal and standard output is not: lines printed to
+//! the terminal show the progress themselves.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::colour::{self, Colour};
+use crate::color::{self, Color};
 use crate::input::Inputs;
-use crate::quantity::show_bits;
 use crate::table::grouped;
+use crate::value_parsers::show_bits;
 
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// A line on the terminal, or nothing.
+/// The progress line; does nothing if there is no terminal.
 pub struct Progress {
     bar: Option<ProgressBar>,
     consumed: Arc<AtomicU64>,
@@ -28,11 +28,11 @@ pub struct Progress {
 impl Progress {
     pub fn new(inputs: &Inputs, quiet: bool) -> Self {
         let now = Instant::now();
-        let watched = io::stderr().is_terminal() && !io::stdout().is_terminal();
-        let bar = (watched && !quiet && !inputs.is_terminal()).then(|| {
+        let visible = io::stderr().is_terminal() && !io::stdout().is_terminal();
+        let bar = (visible && !quiet && !inputs.is_terminal()).then(|| {
             let (length, template) = match inputs.total_bytes() {
                 Some(bytes) => {
-                    let bar = colour::on_stderr(Colour::Green, "{bar:20}");
+                    let bar = color::on_stderr(Color::Green, "{bar:12}");
                     let template = format!("{bar} {{percent}} %  {{msg}}  {{eta}} left");
                     (Some(bytes), template)
                 }
@@ -52,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// Shows how far it is, now and then.
+    /// Updates the line, at most once per interval.
     pub fn show(&mut self, lines: impl FnOnce() -> u64) {
         let Some(bar) = &self.bar else { return };
         let now = Instant::now();
@@ -63,7 +63,7 @@ impl Progress {
         let seconds = (now - self.started).as_secs_f64();
         let (lines, bytes) = (lines(), self.consumed.load(Ordering::Relaxed));
         bar.set_message(format!(
-            "{} lines, {} a second, {} read",
+            "{} lines, {}/s, {} read",
             grouped(lines),
             grouped((lines as f64 / seconds) as u64),
             show_bits(8 * bytes),
@@ -73,7 +73,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// What comes next on the terminal finds an empty line.
+    /// Clears the line for later output.
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

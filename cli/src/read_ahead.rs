@@ -1,18 +1,20 @@
-//! Reading in a thread of its own, a few blocks ahead.
+//! Reads in a separate thread, a few blocks ahead.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 const BLOCK_BYTES: usize = 256 << 10;
-/// Enough that neither side waits for the other's odd slow block.
+/// Enough to absorb a slow block on either side.
 const BLOCKS_AHEAD: usize = 4;
 
-/// A reader whose work is done elsewhere. Dropping it ends the thread with its next block.
+/// A reader that is read in a separate thread. After it is dropped, the thread ends with its
+/// next block.
 pub struct ReadAhead {
     blocks: Receiver<io::Result<Vec<u8>>>,
-    /// Where blocks go to be filled again.
+    /// Returns used blocks to the thread.
     used: SyncSender<Vec<u8>>,
     block: Vec<u8>,
+    /// The position in `block`.
     at: usize,
 }
 
@@ -42,7 +44,7 @@ impl ReadAhead {
             }
         };
         std::thread::Builder::new()
-            .name("dedupstore unpack".to_owned())
+            .name("dedupstore read".to_owned())
             .spawn(work)?;
         Ok(ReadAhead {
             blocks,
@@ -58,7 +60,7 @@ impl Read for ReadAhead {
         let mut filled = 0;
         while filled < buffer.len() {
             if self.at == self.block.len() {
-                // Only the first block is waited for.
+                // Waits for the first block only.
                 let next = match filled {
                     0 => self.blocks.recv().ok(),
                     _ => self.blocks.try_recv().ok(),
@@ -71,9 +73,9 @@ impl Read for ReadAhead {
                         self.at = 0;
                     }
                     Err(error) if filled == 0 => return Err(error),
-                    // The channel is closed behind an error, so it must be kept.
+                    // The thread has ended, so the error must be kept for the next read.
                     Err(error) => {
-                        self.failed(error);
+                        self.keep_error(error);
                         break;
                     }
                 }
@@ -88,8 +90,8 @@ impl Read for ReadAhead {
 }
 
 impl ReadAhead {
-    /// The next read fails with this.
-    fn failed(&mut self, error: io::Error) {
+    /// Makes the next read fail with this error.
+    fn keep_error(&mut self, error: io::Error) {
         let (send, blocks) = sync_channel(1);
         let _ = send.send(Err(error));
         self.blocks = blocks;
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_comes_in_order() {
+    fn all_bytes_arrive_in_order() {
         let bytes: Vec<u8> = (0..3_000_000u32).map(|i| (i / 7) as u8).collect();
         let mut ahead = ReadAhead::start(io::Cursor::new(bytes.clone())).expect("a thread");
         let mut read = Vec::new();
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_an_error_comes_before_it() {
+    fn bytes_before_an_error_are_delivered_first() {
         let pieces = vec![
             Ok(b"one".to_vec()),
             Ok(b"two".to_vec()),
@@ -133,7 +135,7 @@ mod tests {
         ];
         let mut ahead = ReadAhead::start(Pieces(pieces)).expect("a thread");
         let mut read = Vec::new();
-        let error = ahead.read_to_end(&mut read).expect_err("it fails");
+        let error = ahead.read_to_end(&mut read).expect_err("an error");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         assert_eq!(read, b"onetwo");
     }

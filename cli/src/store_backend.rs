@@ -1,40 +1,40 @@
-//! A store as the memory of `filter`: lines are delivered first and recorded after.
+//! A store as the [`SeenKeys`] of `filter`: lines are delivered first and recorded after.
 
-use dedupstore::store::{OpenOptions, Store, StoreError};
+use dedupstore::store::{Store, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::error::Failure;
-use crate::interruption::Closable;
-use crate::sieve::{Remembers, StoreTally, Tally};
+use crate::line_filter::{SeenKeys, Status, StoreStatus};
+use crate::signals::CloseOnSignal;
 
-/// A batch shares one flush and one append to the log; more than this gains nothing.
-const BATCH: usize = 16 << 10;
+/// A batch shares one flush and one append to the log; larger batches gain nothing.
+const BATCH_LIMIT: usize = 16 << 10;
 
-/// A store that a signal closes.
-pub struct Stored {
-    store: Closable<Store>,
+/// A store that is closed on SIGINT and SIGTERM.
+pub struct StoreBackend {
+    store: CloseOnSignal<Store>,
     hasher: KeyHasher,
     batch_limit: usize,
-    /// Whether verdicts were given that could not be delivered.
+    /// Whether a batch could not be delivered.
     undelivered: bool,
-    /// What an error is told to be about.
+    /// The store's path, for error messages.
     path: std::path::PathBuf,
 }
 
-impl Stored {
+impl StoreBackend {
     pub fn new(store: Store) -> Self {
         let path = store.medium().path().to_owned();
-        let (hasher, batch_limit) = (store.hasher(), store.batch_limit().min(BATCH));
-        let place = path.clone();
+        let (hasher, batch_limit) = (store.hasher(), store.batch_limit().min(BATCH_LIMIT));
+        let store_path = path.clone();
         let close = move |store: Store| match store.close() {
             Ok(()) => None,
             Err(error) => {
-                eprintln!("dedupstore: {}", Failure::store(&place)(error));
+                eprintln!("dedupstore: {}", Failure::store(&store_path)(error));
                 Some(2)
             }
         };
-        Stored {
-            store: Closable::new(store, close),
+        StoreBackend {
+            store: CloseOnSignal::new(store, close),
             hasher,
             batch_limit,
             undelivered: false,
@@ -42,19 +42,19 @@ impl Stored {
         }
     }
 
-    /// Folds the log into the image and ends. A store that stopped at a failure is left as it
-    /// is, for the next run to recover.
+    /// Takes a checkpoint and closes the store. A store that failed is not changed; the next
+    /// run recovers it.
     pub fn close(self) -> Result<(), Failure> {
         let Some(store) = self.store.take() else {
             return Ok(());
         };
         match self.undelivered {
             false => store.close(),
-            // Memory is ahead of the log by what nobody got. Opened again, it is not; and the
-            // next run finds nothing to recover.
+            // Memory holds undelivered verdicts; reopening discards them. The checkpoint then
+            // leaves nothing to recover for the next run.
             true => {
                 drop(store);
-                Store::open(&self.path, OpenOptions::default()).and_then(Store::close)
+                Store::open(&self.path).and_then(Store::close)
             }
         }
         .map_err(Failure::store(&self.path))?;
@@ -64,14 +64,14 @@ impl Stored {
         }
     }
 
-    fn gone(&self) -> Failure {
+    fn closed(&self) -> Failure {
         let cause = "it is being closed".to_owned();
         Failure::store(&self.path)(StoreError::Poisoned { cause })
     }
 }
 
-impl Remembers for Stored {
-    const DELIVERS_FIRST: bool = true;
+impl SeenKeys for StoreBackend {
+    const DELIVERS_BEFORE_RECORDING: bool = true;
 
     fn batch_limit(&self) -> usize {
         self.batch_limit
@@ -81,7 +81,7 @@ impl Remembers for Stored {
         self.hasher
     }
 
-    fn judge<T>(
+    fn observe_then<T>(
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
@@ -89,11 +89,11 @@ impl Remembers for Stored {
     ) -> Result<T, Failure> {
         let path = &self.path;
         let failed = |error| Failure::store(path)(error);
-        let mut held = self.store.hold();
+        let mut guard = self.store.lock();
         if observations.is_empty() {
             return deliver(verdicts);
         }
-        let store = held.as_mut().ok_or_else(|| self.gone())?;
+        let store = guard.as_mut().ok_or_else(|| self.closed())?;
         let pending = store
             .observe_pending(observations, verdicts)
             .map_err(failed)?;
@@ -109,25 +109,25 @@ impl Remembers for Stored {
         }
     }
 
-    fn tally(&mut self) -> Tally {
-        let held = self.store.hold();
-        let audit = held.as_ref().and_then(|store| store.audit());
-        match held.as_ref() {
-            Some(store) => Tally {
+    fn status(&mut self) -> Status {
+        let guard = self.store.lock();
+        let audit = guard.as_ref().and_then(|store| store.audit());
+        match guard.as_ref() {
+            Some(store) => Status {
                 audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
                 audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
                 new: store.registers().new_count(),
                 seen: store.registers().seen_count(),
                 load: store.load(),
-                drop_chance: store.drop_chance(),
-                store: Some(StoreTally {
+                drop_chance: store.false_positive_rate(),
+                store: Some(StoreStatus {
                     generation: store.generation(),
                     checkpoint_unix_seconds: store.checkpoint_unix_seconds(),
                     durable: store.durable_sequence(),
                     recovered: store.recovery().replayed,
                 }),
             },
-            None => Tally::default(),
+            None => Status::default(),
         }
     }
 }

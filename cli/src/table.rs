@@ -1,8 +1,29 @@
-//! A table for people: columns as wide as they must be.
+//! Renders tables of text.
 
-pub use dedupstore::figures::{grouped, percent};
+pub use dedupstore_view::{grouped, percent, plural};
 
-/// Rows of cells under a header; the first column is text, the others are numbers.
+/// The width of lists in the help. Clap wraps longer lines, without indentation.
+const LINE_WIDTH: usize = 80;
+
+/// Renders terms and their descriptions in two columns; long descriptions are wrapped.
+pub fn definitions<'a>(rows: impl Iterator<Item = (&'a str, String)> + Clone) -> String {
+    let width = rows.clone().map(|(term, _)| term.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (term, description) in rows {
+        let mut line = format!("  {term:width$} ");
+        for word in description.split_whitespace() {
+            if line.chars().count() + 1 + word.chars().count() > LINE_WIDTH {
+                text += &format!("{line}\n");
+                line = " ".repeat(width + 3);
+            }
+            line += &format!(" {word}");
+        }
+        text += &format!("{line}\n");
+    }
+    text
+}
+
+/// Renders rows under a header. The first column is left-aligned, the others right-aligned.
 pub fn render(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -33,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up() {
+    fn columns_are_aligned() {
         let rows = vec![
             vec!["bloom".to_owned(), "1".to_owned()],
             vec!["a".to_owned(), "1,000".to_owned()],

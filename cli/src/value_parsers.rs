@@ -1,34 +1,17 @@
-//! Sizes, counts and times as people write them.
+//! Parsers for the values of options: sizes, counts, times, shares.
 
 use std::time::Duration;
 
-pub use dedupstore::figures::show_bits;
+use dedupstore::store::Durability;
+use dedupstore::{ByteSize, ByteSizeError};
+pub use dedupstore_view::show_bits;
 
-/// A size in bytes: `64MiB`, `2GB`, `64M`, `65536`. `K`, `M`, `G` and `T` alone are
-/// powers of 1024, as for `sort -S`.
-pub fn size(text: &str) -> Result<u64, String> {
-    let (number, unit) = split(text);
-    let factor = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kb" => 1000,
-        "mb" => 1000u64.pow(2),
-        "gb" => 1000u64.pow(3),
-        "tb" => 1000u64.pow(4),
-        "k" | "kib" => 1 << 10,
-        "m" | "mib" => 1 << 20,
-        "g" | "gib" => 1 << 30,
-        "t" | "tib" => 1 << 40,
-        _ => {
-            return Err(format!(
-                "expected a size like 64MiB, 2GB or 65536; found `{text}`"
-            ));
-        }
-    };
-    scaled(number, factor)
-        .ok_or_else(|| format!("expected a size like 64MiB, 2GB or 65536; found `{text}`"))
+/// Parses a size in bytes, as [`ByteSize`] does: `64MiB`, `2GB`, `64M`, `65536`.
+pub fn size(text: &str) -> Result<u64, ByteSizeError> {
+    text.parse().map(ByteSize::bytes)
 }
 
-/// A count: `1e6`, `10M`, `1000000`.
+/// Parses a count: `1e6`, `10M`, `1000000`.
 pub fn count(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -43,7 +26,7 @@ pub fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("expected a count like 1000000, 1e6 or 10M; found `{text}`"))
 }
 
-/// A time: `500ms`, `30s`, `5m`, `12h`, `7d`.
+/// Parses a time: `500ms`, `30s`, `5m`, `12h`, `7d`.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let milliseconds = match unit {
@@ -60,7 +43,21 @@ pub fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a time like 500ms, 30s or 7d; found `{text}`"))
 }
 
-/// A share above 0 and below 1: `0.001`, `1e-6`, `0.1%`.
+/// Parses when observations become durable: `every`, `none`, or an interval.
+pub fn durability(text: &str) -> Result<Durability, String> {
+    let expected = || format!("expected every, none, or a time like 1s or 500ms; found `{text}`");
+    match text {
+        "every" => Ok(Durability::Every),
+        "none" => Ok(Durability::None),
+        _ => match time(text) {
+            Ok(Duration::ZERO) => Err(format!("{}; use `every` for no delay", expected())),
+            Ok(interval) => Ok(Durability::Interval(interval)),
+            Err(_) => Err(expected()),
+        },
+    }
+}
+
+/// Parses a share above 0 and below 1: `0.001`, `1e-6`, `0.1%`.
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0),
@@ -69,12 +66,12 @@ pub fn share(text: &str) -> Result<f64, String> {
     match number.parse::<f64>().map(|number| number / unit) {
         Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
         _ => Err(format!(
-            "expected a share between 0 and 1 like 0.001, or 0.1%; found `{text}`"
+            "expected a share between 0 and 1, like 0.001 or 0.1%; found `{text}`"
         )),
     }
 }
 
-/// How many threads: 1 to 256.
+/// Parses a number of threads, from 1 to 256.
 pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 1..=256) => Ok(number),
@@ -82,7 +79,17 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// One byte: a character, or one of `\t`, `\0`, `\n`.
+/// Parses the number of a field, counted from 1.
+pub fn field(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..) => Ok(number),
+        _ => Err(format!(
+            "expected the number of a field, counted from 1, or several, as in 1,7; found `{text}`"
+        )),
+    }
+}
+
+/// Parses one byte: a character, or one of `\t`, `\0`, `\n`.
 pub fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] => Ok(*byte),
@@ -93,6 +100,7 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+/// Splits `10M` into its number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let exponent_follows = |at: usize| {
         let rest = &text.as_bytes()[at..];
@@ -118,35 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_as_people_write_them() {
-        for (text, bytes) in [
-            ("65536", 65_536),
-            ("64MiB", 64 << 20),
-            ("64mib", 64 << 20),
-            ("64M", 64 << 20),
-            ("2GB", 2_000_000_000),
-            ("1.5KiB", 1536),
-            ("10 MB", 10_000_000),
-            ("0", 0),
-        ] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
-        }
-        for text in [
-            "",
-            "MiB",
-            "-1",
-            "64XB",
-            "1e",
-            "nan",
-            "99999999999999999999",
-            "1e30",
-        ] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn counts_as_people_write_them() {
+    fn counts_with_and_without_units() {
         for (text, number) in [
             ("1000000", 1_000_000),
             ("1e6", 1_000_000),
@@ -162,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn times_as_people_write_them() {
+    fn times_with_units() {
         for (text, milliseconds) in [("500ms", 500), ("1s", 1000), ("0.5s", 500), ("2m", 120_000)] {
             assert_eq!(
                 time(text),
@@ -176,7 +156,19 @@ mod tests {
     }
 
     #[test]
-    fn shares_as_people_write_them() {
+    fn durability_by_name_or_interval() {
+        assert_eq!(durability("every"), Ok(Durability::Every));
+        assert_eq!(durability("none"), Ok(Durability::None));
+        assert_eq!(durability("1s"), Ok(Durability::default()));
+        let half = Durability::Interval(Duration::from_millis(500));
+        assert_eq!(durability("500ms"), Ok(half));
+        for text in ["", "never", "0s", "1", "-1s"] {
+            assert!(durability(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_and_percentages() {
         assert_eq!(share("0.001"), Ok(0.001));
         assert_eq!(share("0.5%"), Ok(0.005));
         assert_eq!(share("1e-6"), Ok(1e-6));

@@ -1,52 +1,54 @@
-//! `dedupstore advise`: which filter for this stream, and why.
+//! `dedupstore advise`: chooses a filter for a stream.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use dedupstore::advise::{Advice, Estimate, Preference, Question, Sureness, advise, least_memory};
+use dedupstore::DEFAULT_MEMORY;
+use dedupstore::advise::{
+    Advice, Confidence, Estimate, Preference, Question, advise, minimum_memory,
+};
 use serde_json::{Value, json};
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::keys::KeyArguments;
-use crate::opening::DEFAULT_MEMORY;
+use crate::key_arguments::KeyArguments;
+use crate::log_sample;
 use crate::output::Output;
-use crate::quantity;
-use crate::sampling;
 use crate::table::{grouped, percent, render};
+use crate::value_parsers;
 
-/// Say which filter to take, what to expect of it, and how sure that is
+/// Choose a filter, with its expected error rates and how certain the choice is
 ///
-/// With a LOG, filters are run over it (a sample of its keys, if it is long) in as much less
-/// memory as it has fewer keys than you expect. Without, formulas are asked what would happen
-/// on the streams that yours could be.
+/// With a LOG, filters are measured on it, or on a sample of its keys if it is long. If the log
+/// has fewer keys than you expect, the memory is reduced in proportion. Without a LOG, formulas
+/// predict the error rates on several kinds of streams.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A log like what will come; `-` is standard input
+    /// A log that is like the expected stream; `-` is standard input
     #[arg(value_name = "LOG")]
     log: Option<PathBuf>,
 
-    /// Memory for the filter [default: what --expect and --max-fpr ask for; else 64MiB]
-    #[arg(short, long, value_name = "SIZE", value_parser = quantity::size)]
+    #[arg(short, long, help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
     memory: Option<u64>,
 
-    /// How many distinct keys will come [default: as many as the LOG has]
-    #[arg(long, value_name = "N", value_parser = quantity::count)]
+    /// The expected number of distinct keys [default: that of the LOG]
+    #[arg(long, value_name = "N", value_parser = value_parsers::count)]
     expect: Option<u64>,
 
-    /// The most of the new keys that may be dropped, like 0.01 or 1%
-    #[arg(long, value_name = "P", value_parser = quantity::share)]
+    /// The largest acceptable false positive rate (new keys dropped), like 0.01 or 1%
+    #[arg(long, value_name = "P", value_parser = value_parsers::share)]
     max_fpr: Option<f64>,
 
-    /// The most of the repeats that may pass
-    #[arg(long, value_name = "P", value_parser = quantity::share)]
+    /// The largest acceptable false negative rate (repeats that pass)
+    #[arg(long, value_name = "P", value_parser = value_parsers::share)]
     max_fnr: Option<f64>,
 
-    /// What a dropped new key costs
+    /// The cost of a false positive
     #[arg(long, value_name = "C", default_value = "1", value_parser = cost)]
     cost_fp: f64,
 
-    /// What a repeat that passes costs
+    /// The cost of a false negative
     #[arg(long, value_name = "C", default_value = "1", value_parser = cost)]
     cost_fn: f64,
 
@@ -57,20 +59,20 @@ pub struct Arguments {
     #[command(flatten)]
     key: KeyArguments,
 
-    /// Print one object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// [`Preference`], as an option.
+/// The value of `--prefer`; see [`Preference`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Prefer {
-    /// The cheaper errors
+    /// Minimize the total cost of errors
     #[default]
     Balanced,
-    /// A new key is never dropped
+    /// Never drop a new key
     NoDrops,
-    /// A repeat never passes
+    /// Never let a repeat through
     NoRepeats,
 }
 
@@ -91,8 +93,15 @@ Examples:
   dedupstore advise access.log --field 7 --max-fpr 1% --json
   dedupstore advise --expect 10M --max-fpr 0.1% --prefer no-repeats";
 
-/// How many runners-up are shown.
-const SHOWN: usize = 5;
+/// The number of runners-up in the table.
+const RUNNERS_UP: usize = 5;
+
+fn memory_help() -> String {
+    format!(
+        "Memory for the filter [default: enough for --expect and --max-fpr if both are given, \
+         otherwise {DEFAULT_MEMORY}]"
+    )
+}
 
 fn cost(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -101,12 +110,12 @@ fn cost(text: &str) -> Result<f64, String> {
     }
 }
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let known = match &arguments.log {
-        Some(log) => Some(sampling::read(Some(log.clone()), &arguments.key)?),
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
+    let log = match &arguments.log {
+        Some(log) => Some(log_sample::read(Some(log.clone()), &arguments.key)?),
         None => None,
     };
-    let distinct = arguments.expect.or(known.as_ref().map(|it| it.distinct));
+    let distinct = arguments.expect.or(log.as_ref().map(|log| log.distinct));
     let question = Question {
         distinct,
         max_fpr: arguments.max_fpr,
@@ -114,11 +123,11 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         cost_fp: arguments.cost_fp,
         cost_fn: arguments.cost_fn,
         preference: arguments.prefer.into(),
-        sample: known.as_ref().map(|it| &it.sample),
-        ..Question::of_memory(memory_bits(&arguments, distinct)?)
+        sample: log.as_ref().map(|log| &log.sample),
+        ..Question::of_memory(memory_bits(&arguments, distinct))
     };
     let advice = advise(&question)
-        .map_err(|error| Failure::Usage(format!("{error}; give another size with --memory")))?;
+        .map_err(|error| Failure::Usage(format!("{error}; choose another size with --memory")))?;
     let mut output = Output::standard()?;
     match arguments.json {
         true => output.text(&format!("{}\n", as_json(&question, &advice)))?,
@@ -127,27 +136,22 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     output.flush()
 }
 
-fn memory_bits(arguments: &Arguments, distinct: Option<u64>) -> Result<u64, Failure> {
+fn memory_bits(arguments: &Arguments, distinct: Option<u64>) -> u64 {
     if let Some(bytes) = arguments.memory {
-        return Ok(bytes.saturating_mul(8));
+        return bytes.saturating_mul(8);
     }
     let size = match (distinct, arguments.max_fpr) {
-        (Some(distinct), Some(fpr)) => least_memory(distinct, fpr),
+        (Some(distinct), Some(fpr)) => minimum_memory(distinct, fpr),
         _ => None,
     };
-    match size {
-        Some(size) => Ok(size.memory_bits),
-        None => quantity::size(DEFAULT_MEMORY)
-            .map(|bytes| bytes * 8)
-            .map_err(Failure::Usage),
-    }
+    size.map_or(DEFAULT_MEMORY.bits(), |size| size.memory_bits)
 }
 
-/// The command that makes what is advised.
+/// Returns the command that creates the advised store.
 fn create_line(question: &Question<'_>, advice: &Advice) -> String {
     let bytes = question.memory_bits / 8;
-    let short = quantity::show_bits(8 * bytes).replace(' ', "");
-    let memory = match quantity::size(&short) {
+    let short = value_parsers::show_bits(8 * bytes).replace(' ', "");
+    let memory = match value_parsers::size(&short) {
         Ok(same) if same == bytes => short,
         _ => bytes.to_string(),
     };
@@ -158,69 +162,77 @@ fn create_line(question: &Question<'_>, advice: &Advice) -> String {
 fn as_text(question: &Question<'_>, advice: &Advice) -> String {
     let choice = &advice.choice;
     let mut text = format!(
-        "Take {} in {}: {}.\n",
+        "Choose {} in {}: {}.\n",
         choice.filter,
-        quantity::show_bits(question.memory_bits),
+        value_parsers::show_bits(question.memory_bits),
         advice.reason
     );
     text += &format!(
-        "It is expected to drop {} of new keys and to let {} of repeats through{}.\n{}\n",
+        "Expected over the whole stream: false positive rate {}, false negative rate {}{}.\n{}\n",
         percent(Some(choice.fpr)),
         percent(Some(choice.fnr)),
         ranges(choice),
-        how_sure(&advice.sureness),
+        certainty(&advice.confidence),
     );
     if let Some(papers) = &advice.papers {
         text += &format!("For comparison: {papers}.\n");
     }
     if let Some(least) = advice.least_fpr {
         text += &format!(
-            "No filter that misses no repeat could drop less than {} of new keys once all keys \
-             are in.\n",
+            "Lower bound: without false negatives, no filter in this memory has a false positive \
+             rate below {} at the end of the stream.\n",
             percent(Some(least))
         );
     }
     let rows: Vec<Vec<String>> = std::iter::once(choice)
-        .chain(advice.runners_up.iter().take(SHOWN))
-        .map(|it| {
+        .chain(advice.runners_up.iter().take(RUNNERS_UP))
+        .map(|estimate| {
             vec![
-                it.filter.to_string(),
-                percent(Some(it.fpr)),
-                percent(Some(it.fnr)),
-                percent(Some(it.cost)),
+                estimate.filter.to_string(),
+                percent(Some(estimate.fpr)),
+                percent(Some(estimate.fnr)),
+                percent(Some(estimate.cost)),
             ]
         })
         .collect();
     text += &format!(
         "\n{}\n{}\n",
-        render(&["filter", "FPR", "FNR", "cost a key"], &rows),
+        render(&["filter", "FPR", "FNR", "cost/key"], &rows),
         create_line(question, advice)
     );
     text
 }
 
+/// Returns the ranges of both rates over the kinds of streams; empty if they do not differ.
 fn ranges(choice: &Estimate) -> String {
-    let (fpr, fnr) = (choice.fpr_range, choice.fnr_range);
-    if fpr.0 == fpr.1 && fnr.0 == fnr.1 {
-        return String::new();
+    let range = |(low, high): (f64, f64)| {
+        let (low, high) = (percent(Some(low)), percent(Some(high)));
+        match low == high {
+            true => None,
+            false => Some(format!("{low} to {high}")),
+        }
+    };
+    let fpr = range(choice.fpr_range).map(|range| format!("FPR {range}"));
+    let fnr = range(choice.fnr_range).map(|range| format!("FNR {range}"));
+    let ranges: Vec<String> = fpr.into_iter().chain(fnr).collect();
+    match ranges.is_empty() {
+        true => String::new(),
+        false => format!(" (by kind of stream: {})", ranges.join(", ")),
     }
-    let range =
-        |(low, high): (f64, f64)| format!("{} to {}", percent(Some(low)), percent(Some(high)));
-    format!(" (from stream to stream {} and {})", range(fpr), range(fnr))
 }
 
-fn how_sure(sureness: &Sureness) -> String {
+fn certainty(sureness: &Confidence) -> String {
     match *sureness {
-        Sureness::Assumed {
-            best_on,
+        Confidence::Assumed {
+            near_best_on,
             streams,
-            worst_times_the_best,
+            worst_ratio,
         } => format!(
-            "How sure: nothing was measured. On {best_on} of {streams} kinds of streams that yours \
-             could be it is within a tenth of the best, and at worst it errs {worst_times_the_best:.1} \
-             times as much; a LOG would tell."
+            "Certainty: predicted, not measured. On {near_best_on} of {streams} kinds of streams its cost \
+             is within 10 % of the best; in the worst case it is {worst_ratio:.1} times \
+             the best. Give a LOG to measure."
         ),
-        Sureness::Measured {
+        Confidence::Measured {
             observations,
             ahead,
             standard_error,
@@ -228,11 +240,11 @@ fn how_sure(sureness: &Sureness) -> String {
             let word = match ahead {
                 ahead if ahead > 3.0 * standard_error => "it is the best",
                 ahead if ahead > standard_error => "it is probably the best",
-                _ => "the next one may be as good",
+                _ => "the next filter may be as good",
             };
             format!(
-                "How sure: {word}. Over {} keys of the log the next filter costs {} ± {} a key more \
-                 (one standard error).",
+                "Certainty: measured, {word}. On {} keys of the log, the next filter costs {} ± {} \
+                 more per key (one standard error).",
                 grouped(observations),
                 percent(Some(ahead)),
                 percent(Some(standard_error)),
@@ -242,28 +254,28 @@ fn how_sure(sureness: &Sureness) -> String {
 }
 
 fn as_json(question: &Question<'_>, advice: &Advice) -> Value {
-    let estimate = |it: &Estimate| {
+    let object = |estimate: &Estimate| {
         json!({
-            "filter": it.filter.to_string(),
-            "fpr": it.fpr,
-            "fnr": it.fnr,
-            "fpr_range": it.fpr_range,
-            "fnr_range": it.fnr_range,
-            "cost": it.cost,
+            "filter": estimate.filter.to_string(),
+            "fpr": estimate.fpr,
+            "fnr": estimate.fnr,
+            "fpr_range": estimate.fpr_range,
+            "fnr_range": estimate.fnr_range,
+            "cost": estimate.cost,
         })
     };
-    let sureness = match advice.sureness {
-        Sureness::Assumed {
-            best_on,
+    let certainty = match advice.confidence {
+        Confidence::Assumed {
+            near_best_on,
             streams,
-            worst_times_the_best,
+            worst_ratio,
         } => json!({
             "by": "theory",
-            "best_on": best_on,
+            "best_on": near_best_on,
             "streams": streams,
-            "worst_times_the_best": worst_times_the_best,
+            "worst_times_the_best": worst_ratio,
         }),
-        Sureness::Measured {
+        Confidence::Measured {
             observations,
             ahead,
             standard_error,
@@ -274,21 +286,21 @@ fn as_json(question: &Question<'_>, advice: &Advice) -> Value {
             "standard_error": standard_error,
         }),
     };
-    let runners_up: Vec<Value> = advice.runners_up.iter().map(estimate).collect();
+    let runners_up: Vec<Value> = advice.runners_up.iter().map(object).collect();
     json!({
         "schema": 1,
         "filter": advice.choice.filter.to_string(),
         "memory_bits": question.memory_bits,
         "distinct": question.distinct,
-        "bits_a_key": question.bits_a_key(),
+        "bits_a_key": question.bits_per_key(),
         "fpr": advice.choice.fpr,
         "fnr": advice.choice.fnr,
-        "choice": estimate(&advice.choice),
+        "choice": object(&advice.choice),
         "runners_up": runners_up,
         "keeps_bounds": advice.keeps_bounds,
         "reason": advice.reason,
         "papers": advice.papers,
-        "sureness": sureness,
+        "sureness": certainty,
         "least_fpr": advice.least_fpr,
         "create": create_line(question, advice),
     })

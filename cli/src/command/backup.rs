@@ -1,38 +1,39 @@
-//! `dedupstore backup`: a copy that was read back.
+//! `dedupstore backup`: copies a store and verifies the copy.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::store::backup;
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::quantity;
-use crate::table::grouped;
+use crate::table::plural;
+use crate::value_parsers;
 
-/// Copy a store, beside its writer or not, and check the copy
+/// Copy a store, even while it is in use, and verify the copy
 ///
-/// The copy holds at least every observation that was durable when the copying began. It
-/// is a store of its own.
+/// The copy holds at least every observation that was durable when the backup started. It is
+/// a store like any other.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The store
+    /// The store to copy
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
-    /// Where the copy goes; nothing may be there yet
+    /// The path of the copy; it must not exist
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 }
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let Arguments { store, destination } = arguments;
     let report = backup(&store, &destination).map_err(Failure::store(&store))?;
-    if !quiet {
+    if !global.quiet {
         eprintln!(
-            "dedupstore: {}: {} observations, {}, read back and equal",
+            "dedupstore: created {}: {}, {}; the copy was verified",
             destination.display(),
-            grouped(report.observations),
-            quantity::show_bits(report.disk_bytes.saturating_mul(8))
+            plural(report.observations, "observation"),
+            value_parsers::show_bits(report.disk_bytes.saturating_mul(8))
         );
     }
     Ok(())

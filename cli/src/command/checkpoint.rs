@@ -1,14 +1,15 @@
-//! `dedupstore checkpoint`: fold the log into an image.
+//! `dedupstore checkpoint`: writes the state to an image.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use dedupstore::store::{Durability, OpenOptions, Store};
+use dedupstore::store::{Durability, OpenOptions};
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::table::grouped;
+use crate::table::{grouped, plural};
 
-/// Fold a store's log into its image, so that it opens faster
+/// Apply a store's log to its image, so that the store opens faster
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The store
@@ -16,20 +17,17 @@ pub struct Arguments {
     store: PathBuf,
 }
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let options = OpenOptions {
-        durability: Durability::None,
-        ..OpenOptions::default()
-    };
-    let store = Store::open(path, options).map_err(Failure::store(path))?;
-    let (folded, sequence) = (store.recovery().replayed, store.sequence());
+    let options = OpenOptions::new().durability(Durability::None);
+    let store = options.open(path).map_err(Failure::store(path))?;
+    let (replayed, sequence) = (store.recovery().replayed, store.sequence());
     store.close().map_err(Failure::store(path))?;
-    if !quiet {
+    if !global.quiet {
         eprintln!(
-            "dedupstore: {}: {} observations folded; {} in all",
+            "dedupstore: {}: {} applied from the log; {} in total",
             path.display(),
-            grouped(folded),
+            plural(replayed, "observation"),
             grouped(sequence)
         );
     }

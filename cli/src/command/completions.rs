@@ -1,9 +1,9 @@
-//! `dedupstore completions`.
+//! `dedupstore completions`: prints a completion script.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::arguments::Cli;
+use crate::cli::{Cli, GlobalArguments};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -12,11 +12,11 @@ use crate::output::Output;
 /// For example: dedupstore completions bash > ~/.local/share/bash-completion/completions/dedupstore
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(
         arguments.shell,

@@ -1,4 +1,4 @@
-//! `dedupstore contains`: a question that changes nothing.
+//! `dedupstore contains`: looks up keys without recording them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,41 +6,42 @@ use std::path::PathBuf;
 use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::lines::Normalization;
-use dedupstore::store::{ReadOnlyStore, Store};
+use dedupstore::store::ReadOnlyStore;
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
-use crate::opening;
+use crate::open_store;
 use crate::output::Output;
 
-/// Look keys up; nothing is recorded
+/// Look up keys without recording them
 ///
-/// Works beside a running writer, and then sees at least what was durable when it began.
-/// Prints each key behind `seen` or `new` and a tab. The exit code is 0 if all were seen and
-/// 1 if not.
+/// Prints each key, prefixed with `seen` or `new` and a tab. The exit code is 0 if all keys were
+/// seen and 1 if not. Works while another process writes to the store, and then sees at least
+/// what was durable at the start.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Which store
+    /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
-    /// The keys [default: the lines of standard input]
+    /// The keys to look up [default: the lines of standard input]
     #[arg(value_name = "KEY")]
     keys: Vec<OsString>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  dedupstore contains links.dds https://harbour.example/ && echo met before
+  dedupstore contains links.dds https://harbour.example/ && echo seen
   dedupstore contains links.dds < links.txt | grep -c ^new";
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let inputs = Inputs::check(Vec::new())?;
     let path = &arguments.store;
-    let store = Store::open_read_only(path).map_err(Failure::store(path))?;
+    let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
     let mut lookup = Lookup {
-        normalization: opening::normalization(path, store.parameters(), None)?,
+        normalization: open_store::normalization(path, store.parameters())?,
         normalized: Vec::new(),
         store,
         output: Output::standard()?,
@@ -51,7 +52,7 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
             lookup.key(key.as_encoded_bytes())?;
         }
     } else {
-        if inputs.is_terminal() && !quiet {
+        if inputs.is_terminal() && !global.quiet {
             eprintln!("dedupstore: reading keys from the terminal; end with Ctrl-D");
         }
         inputs.for_each_block(b'\n', |block| match block {

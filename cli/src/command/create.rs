@@ -1,50 +1,53 @@
-//! `dedupstore create`: a store with nothing in it.
+//! `dedupstore create`: creates an empty store.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use dedupstore::store::{CreateOptions, OpenOptions};
+use dedupstore::DEFAULT_MEMORY;
+use dedupstore::store::{CreateOptions, Store};
 
-use crate::advise::Prefer;
+use crate::cli::GlobalArguments;
+use crate::command::advise::Prefer;
 use crate::error::Failure;
-use crate::keys::KeyArguments;
-use crate::opening::{self, FilterArguments};
+use crate::filter_arguments::FilterArguments;
+use crate::filter_choice;
+use crate::key_arguments::KeyArguments;
+use crate::log_sample;
+use crate::open_store;
 use crate::output::Output;
-use crate::quantity;
-use crate::sampling;
-use crate::sizing;
+use crate::value_parsers;
 
-/// Make a store: a memory that survives crashes and restarts
+/// Create a store, which remembers keys across crashes and restarts
 ///
-/// A store is a directory. All the disk that it will ever need is taken now, so a full disk
-/// can fail this command, and none after it. `filter` makes a store by itself where it finds
-/// none; this is for those who want to choose first.
+/// A store is a directory of a fixed size. All its disk space is allocated now, so a full disk
+/// can fail this command but no later one. `filter` creates a store with the default options if
+/// there is none; use `create` to choose the options.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Where; there must be nothing yet. `filter` knows a store by the ending .dds
+    /// The path of the store; it must not exist. End the name in .dds, so that `filter`
+    /// recognizes it as a store
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
     #[command(flatten)]
     filter: FilterArguments,
 
-    /// Choose a filter for this many distinct keys
-    #[arg(long, value_name = "N", value_parser = quantity::count, conflicts_with = "filter",
+    /// Choose a filter for this number of distinct keys
+    #[arg(long, value_name = "N", value_parser = value_parsers::count, conflicts_with = "filter",
           help_heading = "Filter")]
     expect: Option<u64>,
 
-    /// The share of new keys that may be dropped then [default: 0.001]
-    #[arg(long, value_name = "P", value_parser = quantity::share, conflicts_with_all = ["filter", "memory"],
+    #[arg(long, help = fpr_help(), value_name = "P", value_parser = value_parsers::share, conflicts_with_all = ["filter", "memory"],
           help_heading = "Filter")]
     fpr: Option<f64>,
 
-    /// Choose a filter for a stream like this log; key options say what its keys are
+    /// Choose a filter for a stream like this log; the key options apply to it
     #[arg(long = "for", value_name = "LOG", conflicts_with_all = ["filter", "expect"],
           help_heading = "Filter")]
     log: Option<PathBuf>,
 
-    /// Which error is worse, where the filter is chosen for a memory; see `advise`
+    /// Which error is worse, if the filter is chosen for a given memory; see `advise`
     /// [default: balanced]
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["filter", "fpr"], help_heading = "Filter")]
     prefer: Option<Prefer>,
@@ -52,10 +55,17 @@ pub struct Arguments {
     #[command(flatten)]
     key: KeyArguments,
 
-    /// The size of each of its two logs, which are folded into the image when they are full
-    /// [default: as large as the memory, from 1MiB to 2GiB]
-    #[arg(long, value_name = "SIZE", value_parser = quantity::size)]
+    /// The size of each of the two logs; a full log causes a checkpoint [default: the size of
+    /// the memory, from 1MiB to 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = value_parsers::size)]
     log_size: Option<u64>,
+}
+
+fn fpr_help() -> String {
+    format!(
+        "The false positive rate that may be reached with that number of keys [default: {}]",
+        filter_choice::DEFAULT_FPR
+    )
 }
 
 const EXAMPLES: &str = "\
@@ -65,57 +75,56 @@ Examples:
   dedupstore create links.dds --for last-month.txt.gz --normalize whatwg
   dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1";
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
-    let (mut options, why) = choice(&arguments)?;
-    options.log_bytes = arguments.log_size;
-    options.normalization = arguments
-        .key
-        .normalization()
-        .unwrap_or_default()
-        .recorded()
-        .to_owned();
-    let (store, made) = opening::create(&arguments.store, &options, OpenOptions::default())?;
-    store.close().map_err(Failure::store(&arguments.store))?;
-    if quiet {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
+    let (mut options, reason) = choice(&arguments)?;
+    if let Some(bytes) = arguments.log_size {
+        options = options.log_size(bytes);
+    }
+    let normalization = arguments.key.normalization().unwrap_or_default();
+    options = options.normalization(normalization.recorded());
+    let path = &arguments.store;
+    let store = Store::create(path, &options).map_err(Failure::store(path))?;
+    let created = open_store::created(path, &store);
+    store.close().map_err(Failure::store(path))?;
+    if global.quiet {
         return Ok(());
     }
     let mut output = Output::standard()?;
-    output.text(&format!("{made}\n"))?;
-    if let Some(why) = why {
-        output.text(&format!("{why}\n"))?;
+    output.text(&format!("{created}\n"))?;
+    if let Some(reason) = reason {
+        output.text(&format!("{reason}\n"))?;
     }
     output.flush()
 }
 
-/// What to make, and, where it was not said, why.
+/// Returns the options of the store, and the reason if the filter was chosen.
 fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Failure> {
-    let known = match &arguments.log {
-        Some(log) => Some(sampling::read(Some(log.clone()), &arguments.key)?),
+    let log = match &arguments.log {
+        Some(log) => Some(log_sample::read(Some(log.clone()), &arguments.key)?),
         None => None,
     };
-    let distinct = arguments.expect.or(known.as_ref().map(|it| it.distinct));
+    let distinct = arguments.expect.or(log.as_ref().map(|log| log.distinct));
     let memory_bits = arguments.filter.memory.map(|bytes| bytes.saturating_mul(8));
     let chosen = match (distinct, memory_bits, arguments.prefer) {
         (None, _, None) if arguments.fpr.is_some() => {
             return Err(Failure::Usage(
-                "--fpr needs to know for how many distinct keys: give --expect N, or --for LOG"
-                    .to_owned(),
+                "--fpr needs the number of distinct keys; give --expect N, or --for LOG".to_owned(),
             ));
         }
-        (None, _, None) => return Ok((arguments.filter.choice()?, None)),
-        (Some(distinct), None, None) => {
-            sizing::for_share(distinct, arguments.fpr.unwrap_or(sizing::DEFAULT_FPR))?
-        }
+        (None, _, None) => return Ok((arguments.filter.options(), None)),
+        (Some(distinct), None, None) => filter_choice::for_fpr(
+            distinct,
+            arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR),
+        )?,
         (_, memory_bits, preference) => {
-            let memory_bits = match memory_bits {
-                Some(bits) => bits,
-                None => arguments.filter.choice()?.memory_bits,
-            };
+            let memory_bits = memory_bits.unwrap_or(DEFAULT_MEMORY.bits());
             let preference = preference.unwrap_or_default().into();
-            sizing::in_memory(memory_bits, distinct, known.as_ref(), preference)?
+            filter_choice::in_memory(memory_bits, distinct, log.as_ref(), preference)?
         }
     };
-    let mut options = CreateOptions::new(chosen.filter, chosen.memory_bits);
-    options.seed = arguments.filter.seed;
-    Ok((options, Some(chosen.why)))
+    let options = arguments.filter.options();
+    let options = options
+        .filter(chosen.filter)
+        .memory_bits(chosen.memory_bits);
+    Ok((options, Some(chosen.reason)))
 }

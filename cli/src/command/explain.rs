@@ -1,26 +1,27 @@
-//! `dedupstore explain`: where a verdict comes from.
+//! `dedupstore explain`: shows why a store gives a verdict.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::filter::{Errs, Evidence, Place};
-use dedupstore::store::{ReadOnlyStore, Store};
+use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
+use dedupstore::store::ReadOnlyStore;
 use serde_json::{Value, json};
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::opening;
+use crate::open_store;
 use crate::output::Output;
 use crate::table::percent;
 
-/// Show how a store decides about a key: the cells it looks at, the verdict, the doubt
+/// Show why a store reports a key as new or seen, and how certain that is
 ///
-/// Records nothing, and works beside a running writer.
+/// Records nothing. Works while another process writes to the store.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Which store
+    /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
@@ -28,7 +29,7 @@ pub struct Arguments {
     #[arg(value_name = "KEY")]
     key: OsString,
 
-    /// Print one object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -37,9 +38,9 @@ const EXAMPLES: &str = "\
 Example:
   dedupstore explain links.dds https://harbour.example/";
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let store = Store::open_read_only(path).map_err(Failure::store(path))?;
+    let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
     let explanation = Explanation::of(&store, &arguments)?;
     let mut output = Output::standard()?;
     match arguments.json {
@@ -57,12 +58,12 @@ struct Explanation {
     evidence: Evidence,
 }
 
-/// More cells than this are told in one row.
-const MOST_ROWS: usize = 32;
+/// The number of cells shown; `--json` has all.
+const MAX_ROWS: usize = 32;
 
 impl Explanation {
     fn of(store: &ReadOnlyStore, arguments: &Arguments) -> Result<Self, Failure> {
-        let normalization = opening::normalization(&arguments.store, store.parameters(), None)?;
+        let normalization = open_store::normalization(&arguments.store, store.parameters())?;
         let mut normalized = Vec::new();
         let key = arguments.key.as_encoded_bytes();
         let normalized = normalization.apply(key, &mut normalized);
@@ -77,7 +78,7 @@ impl Explanation {
     }
 
     fn as_json(&self, store: &ReadOnlyStore) -> Value {
-        let object = |place: &Place| {
+        let object = |place: &EvidenceCell| {
             json!({
                 "meaning": place.meaning,
                 "index": place.index,
@@ -87,7 +88,7 @@ impl Explanation {
             })
         };
         let links = self.evidence.links.iter().map(object);
-        let ways = self.evidence.ways.iter().enumerate();
+        let ways = self.evidence.alternatives.iter().enumerate();
         let cells = ways.flat_map(|(number, way)| {
             way.iter().map(move |place| {
                 let mut cell = object(place);
@@ -101,13 +102,13 @@ impl Explanation {
             "normalized": self.normalized,
             "fingerprint": format!("{:016x}", self.fingerprint),
             "filter": store.spec().to_string(),
-            "verdict": in_a_word(self.verdict),
+            "verdict": verdict_name(self.verdict),
             "because": self.because(store),
-            "wanted": self.evidence.wanted_in_words(&store.filter().anatomy()),
+            "wanted": self.evidence.requirement_in_words(&store.filter().cell_layout()),
             "places": cells.collect::<Vec<_>>(),
             "links": links.collect::<Vec<_>>(),
             "load": store.load(),
-            "estimated_fpr": store.drop_chance(),
+            "estimated_fpr": store.false_positive_rate(),
         })
     }
 
@@ -121,8 +122,8 @@ impl Explanation {
         row("fingerprint", &format!("{:016x}", self.fingerprint));
         row("filter", &store.spec().to_string());
         let links = self.evidence.links.iter();
-        let cells: Vec<&Place> = links.chain(self.evidence.cells()).collect();
-        for place in cells.iter().take(MOST_ROWS) {
+        let cells: Vec<&EvidenceCell> = links.chain(self.evidence.cells()).collect();
+        for place in cells.iter().take(MAX_ROWS) {
             let offset = place.offset_bits;
             let text = format!(
                 "{} at byte {} of the region, bit {}: {}",
@@ -133,44 +134,44 @@ impl Explanation {
             );
             row(place.meaning, &text);
         }
-        if cells.len() > MOST_ROWS {
-            let more = cells.len() - MOST_ROWS;
-            row("and", &format!("{more} more; --json has all"));
+        if cells.len() > MAX_ROWS {
+            let more = cells.len() - MAX_ROWS;
+            row("…", &format!("{more} more; --json prints all"));
         }
-        row("verdict", in_a_word(self.verdict));
+        row("verdict", verdict_name(self.verdict));
         row("because", &self.because(store));
-        row("doubt", &doubt(store, self.verdict));
+        row("certainty", &certainty(store, self.verdict));
         page
     }
 
     fn because(&self, store: &ReadOnlyStore) -> String {
-        self.evidence.in_words(&store.filter().anatomy())
+        self.evidence.in_words(&store.filter().cell_layout())
     }
 }
 
-fn in_a_word(verdict: Verdict) -> &'static str {
+fn verdict_name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::New => "new",
         Verdict::Seen => "seen",
     }
 }
 
-/// What the verdict may be wrong about. How often such keys come is the stream's affair.
-fn doubt(store: &ReadOnlyStore, verdict: Verdict) -> String {
-    let errs = store.spec().descriptor().errs;
+/// Says how the verdict can be wrong. How often that happens also depends on the stream.
+fn certainty(store: &ReadOnlyStore, verdict: Verdict) -> String {
+    let errs = store.spec().descriptor().errors;
     match verdict {
         Verdict::Seen => format!(
-            "of keys never met, {} would be taken for seen too (load {})",
-            percent(Some(store.drop_chance())),
+            "{} of new keys would be reported as seen too (load {})",
+            percent(Some(store.false_positive_rate())),
             percent(Some(store.load())),
         ),
-        Verdict::New if errs == Errs::DropsNew => {
-            "none: this filter never takes a key that it has met for new".to_owned()
+        Verdict::New if errs == PossibleErrors::FalsePositives => {
+            "certain: this filter has no false negatives".to_owned()
         }
-        Verdict::New => {
-            "it may have been met and forgotten since: this filter forgets; `dedupstore simulate` \
-             tells how often, on your log"
-                .to_owned()
-        }
+        Verdict::New => format!(
+            "the key may have been seen and forgotten, because this filter can forget (load {}); \
+             `dedupstore simulate` measures how often",
+            percent(Some(store.load())),
+        ),
     }
 }

@@ -1,50 +1,42 @@
-//! `dedupstore filter`: the main job.
+//! `dedupstore filter`: prints each line whose key is new.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use dedupstore::audit::AuditedFilter;
-use dedupstore::lines::KeyReader;
-use dedupstore::store::{Durability, Parameters, Store};
-use dedupstore::{CreateError, Memory, SeenSet};
+use dedupstore::lines::{KeyReader, Normalization};
+use dedupstore::store::{CreateOptions, Durability, ReadOnlyStore};
+use dedupstore::{CreateError, Memory, SeenSet, SeenSetBuilder};
 use serde_json::json;
 
+use crate::cli::GlobalArguments;
+use crate::default_filter;
 use crate::error::Failure;
+use crate::filter_arguments::FilterArguments;
 use crate::input::{Block, InputArguments, Inputs};
-use crate::keys::KeyArguments;
+use crate::key_arguments::KeyArguments;
+use crate::line_filter::{FilterSettings, LineFilter, Print, SeenKeys, Status};
 use crate::metrics::{Metrics, Reading};
-use crate::opening::{self, FilterArguments};
+use crate::open_store;
 use crate::progress::Progress;
-use crate::quantity;
-use crate::sieve::{Manner, Print, Remembers, Sieve, Tally};
-use crate::stored::Stored;
+use crate::store_backend::StoreBackend;
+use crate::value_parsers;
 
-/// Print each line whose key is new, in order, bytes untouched
-///
-/// A filter answers "met before?" in the memory you give it and is sometimes wrong; which
-/// way, and how often, is up to the filter. The default, a Bloom filter, never lets a
-/// repeat through, and drops a new line only when it has seen so many that its memory is
-/// full: at 64 MiB its chance of dropping one passes 1 in 100,000 at 7.7 million distinct lines and
-/// 1 in 1,000 at 26 million.
-///
-/// With a store, what was met is remembered for the next run; a store that is not there is
-/// made. A line is written out before it is recorded: a crash may print it again, and never
-/// loses it.
+/// Print each line whose key is new, in input order, bytes unchanged
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(long_about = long_about(), after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A store, if its name ends in .dds, and files to read [default: standard input]; `-` is
-    /// standard input
+    /// A store, whose name ends in .dds, then files to read; `-` is standard input [default:
+    /// standard input]
     #[arg(value_name = "STORE|FILE")]
     paths: Vec<PathBuf>,
 
-    /// Print the repeats instead
+    /// Print the repeated lines instead
     #[arg(short = 'd', long)]
     repeated: bool,
 
-    /// Print every line behind `new` or `seen` and a tab
+    /// Print every line, prefixed with `new` or `seen` and a tab
     #[arg(long, conflicts_with = "repeated")]
     annotate: bool,
 
@@ -57,155 +49,174 @@ pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// Look without recording: prints what a run would print now
+    /// Record nothing; print what a run would print now
     #[arg(long, conflicts_with = "sync")]
     dry_run: bool,
 
-    /// Write every line out at once, also while more is at hand
+    /// Flush the output after every line
     #[arg(long)]
     line_buffered: bool,
 
-    /// How many threads unpack, find, normalize and hash keys; the output is the same. Try it
-    /// with --normalize, --key-regex and --json-key: on plain lines it gains nothing
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = quantity::threads)]
+    /// Number of threads that decompress the input and extract, normalize and hash keys. The
+    /// output does not depend on it. Helps with --normalize, --key-regex and --json-key; gains
+    /// nothing if whole lines are the keys
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parsers::threads)]
     threads: usize,
 
-    /// When lines met are safe from a power cut: before the next ones are read (every), at
-    /// this interval, or when the system likes (none). A crash of the process alone loses
+    /// When recorded keys are safe from a power loss: after every batch (every), at this
+    /// interval, or whenever the system writes them (none). A crash of the process alone loses
     /// nothing [default: 1s]
-    #[arg(long, value_name = "every|TIME|none", value_parser = opening::durability)]
+    #[arg(long, value_name = "every|TIME|none", value_parser = value_parsers::durability)]
     sync: Option<Durability>,
 
-    /// End with one object of statistics on standard error
+    /// Print statistics as one JSON object on standard error at the end
     #[arg(long, value_name = "FORMAT")]
     stats: Option<StatsFormat>,
 
-    /// Write how the run goes to a file, in Prometheus' text form, whole at every moment
+    /// Write Prometheus metrics to FILE, replaced atomically
     #[arg(long, value_name = "FILE")]
     metrics: Option<PathBuf>,
 
-    /// How often
+    /// How often to write the metrics
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "metrics",
-          value_parser = quantity::time)]
+          value_parser = value_parsers::time)]
     metrics_every: Duration,
+}
+
+fn long_about() -> String {
+    format!(
+        "Print each line whose key is new, in input order, bytes unchanged\n\n\
+         A filter remembers keys in a fixed amount of memory and is sometimes wrong: it can drop \
+         a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
+         one with too few fields for --field, is treated as new.\n\n\
+         With a store, keys are remembered across runs. A store that does not exist is created; \
+         an existing one keeps its filter, memory, seed and normalization. \
+         A line is written before its key is recorded: after a crash it may be printed again, \
+         but it is never lost.",
+        default_filter::description()
+    )
 }
 
 const EXAMPLES: &str = "\
 Examples:
   dedupstore filter links.txt > new.txt
-  dedupstore filter links.dds today.txt >> new.txt   remembers what yesterday brought
+  dedupstore filter links.dds today.txt >> new.txt   only lines that no earlier run has seen
   dedupstore filter --field 7 --stats json access.log.*.gz
   dedupstore filter links.dds --json-key request.url --normalize whatwg crawl.jsonl.zst
   find . -type f -print0 | dedupstore filter -z
-  dedupstore filter -d links.txt | sort | uniq -c    what came more than once";
+  dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum StatsFormat {
     Json,
 }
 
-pub fn run(mut arguments: Arguments, quiet: bool) -> Result<(), Failure> {
-    let mut paths = std::mem::take(&mut arguments.paths);
-    let store = match paths.first() {
-        Some(first) if opening::is_store(first) => Some(paths.remove(0)),
-        _ => None,
-    };
-    if let Some(second) = paths
-        .iter()
-        .find(|path| path.is_dir() && opening::is_store(path))
-    {
-        return Err(Failure::Usage(format!(
-            "{0} is a store; there can be one, before the files: dedupstore filter {0} FILE",
-            second.display()
-        )));
-    }
-    let keys = arguments.key.reader()?;
-    let inputs = Inputs::check(paths)?.reading(&arguments.input, arguments.threads > 1);
-    let mut run = Run {
+pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
+    let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
+    let selector = arguments.key.selector()?;
+    let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
+    let run = Run {
         started: Instant::now(),
         inputs,
-        keys,
         arguments,
-        quiet,
+        quiet: global.quiet,
     };
-    let Some(path) = store else {
-        if run.arguments.sync.is_some() {
-            return Err(Failure::Usage(
-                "--sync is about a store, and none is named; put one before the files, like links.dds".to_owned(),
-            ));
+    let requested = run.arguments.key.normalization();
+    match store {
+        None if run.arguments.sync.is_some() => Err(Failure::Usage(
+            "--sync needs a store; name one before the files, for example links.dds".to_owned(),
+        )),
+        None => {
+            let keys = KeyReader::new(selector, requested.unwrap_or_default());
+            let mut set = run.new_set()?;
+            run.filter(&mut set, keys)?.report(&run)
         }
-        let mut set = run.fresh_set()?;
-        return run.over(&mut set)?.report(&run);
-    };
-    if run.arguments.dry_run {
-        let mut set = run.copy_of(&path)?;
-        return run.over(&mut set)?.report(&run);
+        Some(path) if run.arguments.dry_run => {
+            let (mut set, normalization) = run.copy_of(&path)?;
+            let keys = KeyReader::new(selector, normalization);
+            run.filter(&mut set, keys)?.report(&run)
+        }
+        Some(path) => {
+            let durability = run.arguments.sync.unwrap_or_default();
+            let options = run.store_options();
+            let store = open_store::open_or_create(&path, &options, durability, run.quiet)?;
+            let normalization = open_store::normalization(&path, store.parameters())?;
+            let keys = KeyReader::new(selector, normalization);
+            let mut backend = StoreBackend::new(store);
+            let outcome = run.filter(&mut backend, keys);
+            // Also if the input failed: the store keeps what was delivered before that.
+            let closed = backend.close();
+            let outcome = outcome?;
+            closed?;
+            outcome.report(&run)
+        }
     }
-    let (asked, sync) = (run.arguments.key.normalization(), run.arguments.sync);
-    let filter = &run.arguments.filter;
-    let store = opening::open_or_create(&path, filter, asked, sync.unwrap_or_default(), quiet)?;
-    run.normalize_like(&path, store.parameters())?;
-    let mut stored = Stored::new(store);
-    let outcome = run.over(&mut stored);
-    // Also when the input failed: what was delivered until then is kept.
-    let closed = stored.close();
-    let outcome = outcome?;
-    closed?;
-    outcome.report(&run)
 }
 
-/// What is the same for every kind of memory.
+/// Splits the paths into the store, if the first one is a store, and the input files.
+fn split_store(mut paths: Vec<PathBuf>) -> Result<(Option<PathBuf>, Vec<PathBuf>), Failure> {
+    let store = match paths.first() {
+        Some(first) if open_store::is_store(first) => Some(paths.remove(0)),
+        _ => None,
+    };
+    let is_second_store = |path: &&PathBuf| path.is_dir() && open_store::is_store(path);
+    match paths.iter().find(is_second_store) {
+        Some(second) => Err(Failure::Usage(format!(
+            "{0} is a store; name at most one store, before the files: dedupstore filter {0} FILE",
+            second.display()
+        ))),
+        None => Ok((store, paths)),
+    }
+}
+
+/// A run of the command, whatever remembers the keys.
 struct Run {
     started: Instant,
     inputs: Inputs,
-    keys: KeyReader,
     arguments: Arguments,
     quiet: bool,
 }
 
 impl Run {
-    /// A memory that ends with the process.
-    fn fresh_set(&self) -> Result<SeenSet, Failure> {
-        let choice = self.arguments.filter.choice()?;
-        let seed = choice.seed.unwrap_or(0);
-        Ok(SeenSet::audited(
-            &choice.filter,
-            choice.memory_bits,
-            seed,
-            AuditedFilter::default_audit_bytes(choice.memory_bits),
-        )?)
+    /// Returns the options of a new store, which an existing one must agree with.
+    fn store_options(&self) -> CreateOptions {
+        let options = self.arguments.filter.options();
+        match self.arguments.key.normalization() {
+            Some(normalization) => options.normalization(normalization.recorded()),
+            None => options,
+        }
     }
 
-    /// What a store remembers, in memory that ends with the process.
-    fn copy_of(&mut self, path: &Path) -> Result<SeenSet, Failure> {
+    /// Creates an empty set in memory.
+    fn new_set(&self) -> Result<SeenSet, Failure> {
+        Ok(self.arguments.filter.options().in_memory()?)
+    }
+
+    /// Copies a store's filter into memory; returns how its keys are normalized. The set is
+    /// empty if there is no store.
+    fn copy_of(&self, path: &Path) -> Result<(SeenSet, Normalization), Failure> {
+        let requested = self.arguments.key.normalization();
         if std::fs::symlink_metadata(path).is_err() {
-            return self.fresh_set();
+            return Ok((self.new_set()?, requested.unwrap_or_default()));
         }
-        let store = Store::open_read_only(path).map_err(Failure::store(path))?;
-        self.arguments.filter.agree_with(path, store.parameters())?;
-        self.normalize_like(path, store.parameters())?;
+        let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
+        store
+            .check_agreement(&self.store_options())
+            .map_err(Failure::store(path))?;
+        let parameters = store.parameters();
+        let normalization = open_store::normalization(path, parameters)?;
         let mut region = Memory::zeroed(store.filter_region().len()).map_err(CreateError::from)?;
         region.copy_from_slice(store.filter_region());
-        let parameters = store.parameters();
-        Ok(SeenSet::resume(
-            store.spec(),
-            parameters.memory_bits,
-            parameters.seed,
-            region,
-            store.registers().clone(),
-        )?)
+        let set = SeenSetBuilder::new(store.spec())
+            .memory_bits(parameters.memory_bits)
+            .seed(parameters.seed)
+            .resume(region, store.registers().clone())?;
+        Ok((set, normalization))
     }
 
-    fn normalize_like(&mut self, path: &Path, store: &Parameters) -> Result<(), Failure> {
-        let asked = self.arguments.key.normalization();
-        let normalization = opening::normalization(path, store, asked)?;
-        self.keys = self.arguments.key.reader_with(normalization)?;
-        Ok(())
-    }
-
-    fn manner(&self) -> Manner {
-        Manner {
-            keys: self.keys.clone(),
+    fn settings(&self, keys: KeyReader) -> FilterSettings {
+        FilterSettings {
+            keys,
             print: match (self.arguments.annotate, self.arguments.repeated) {
                 (true, _) => Print::All,
                 (false, true) => Print::Repeats,
@@ -217,14 +228,14 @@ impl Run {
         }
     }
 
-    /// Reads all there is.
-    fn over(&self, memory: &mut impl Remembers) -> Result<Outcome, Failure> {
+    /// Reads all inputs and prints the lines asked for.
+    fn filter(&self, seen: &mut impl SeenKeys, keys: KeyReader) -> Result<Outcome, Failure> {
         if self.inputs.is_terminal() && !self.quiet {
             eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
         }
-        let before = memory.tally();
+        let before = seen.status();
         let consumed = self.inputs.consumed();
-        let reading = |now: Tally, without_key| Reading {
+        let reading = |now: Status, without_key| Reading {
             before,
             now,
             without_key,
@@ -239,32 +250,33 @@ impl Run {
             None => None,
         };
         let mut progress = Progress::new(&self.inputs, self.quiet);
-        let manner = self.manner();
-        let line_end = manner.line_end;
-        let mut sieve = Sieve::new(memory, manner)?;
+        let settings = self.settings(keys);
+        let line_end = settings.line_end;
+        let mut line_filter = LineFilter::new(seen, settings)?;
         let read = self.inputs.for_each_block(line_end, |block| {
             match block {
-                Block::Lines(lines) => sieve.lines(lines),
-                Block::Unterminated(line) => sieve.unterminated(line),
-                Block::Pause => sieve.flush(),
+                Block::Lines(lines) => line_filter.lines(lines),
+                Block::Unterminated(line) => line_filter.unterminated(line),
+                Block::Pause => line_filter.flush(),
             }?;
             progress.show(|| {
-                let now = sieve.tally();
-                now.new + now.seen - before.new - before.seen + sieve.without_key()
+                let now = line_filter.status();
+                now.new + now.seen - before.new - before.seen + line_filter.without_key()
             });
             match &mut metrics {
-                Some(metrics) => metrics.offer(|| reading(sieve.tally(), sieve.without_key())),
+                Some(metrics) => metrics
+                    .write_if_due(|| reading(line_filter.status(), line_filter.without_key())),
                 None => Ok(()),
             }
         });
         drop(progress);
-        // Also when the input failed: what was judged until then is delivered.
+        // Also if the input failed: lines whose verdict is known are delivered.
         let flushed = match read {
             Err(Failure::ClosedPipe) => Ok(()),
-            _ => sieve.flush(),
+            _ => line_filter.flush(),
         };
-        let without_key = sieve.without_key();
-        let after = memory.tally();
+        let without_key = line_filter.without_key();
+        let after = seen.status();
         if let Some(metrics) = &metrics {
             metrics.write(&reading(after, without_key))?;
         }
@@ -279,25 +291,36 @@ impl Run {
     }
 }
 
-/// What a run has come to.
+/// The counts of a finished run.
 struct Outcome {
-    before: Tally,
-    after: Tally,
+    before: Status,
+    after: Status,
     bytes: u64,
     without_key: u64,
 }
 
 impl Outcome {
+    fn new_count(&self) -> u64 {
+        self.after.new - self.before.new
+    }
+
+    fn seen_count(&self) -> u64 {
+        self.after.seen - self.before.seen
+    }
+
+    fn lines(&self) -> u64 {
+        self.new_count() + self.seen_count() + self.without_key
+    }
+
     fn report(&self, run: &Run) -> Result<(), Failure> {
-        let without_key = self.without_key;
-        if without_key > 0 && !run.quiet {
-            let lacking = run.arguments.key.lacking();
-            match without_key {
-                1 => eprintln!("dedupstore: 1 line had no such {lacking} and was passed on as new"),
-                _ => eprintln!(
-                    "dedupstore: {without_key} lines had no such {lacking} and were passed on as new"
-                ),
-            }
+        let missing =
+            run.arguments
+                .key
+                .missing_keys(self.without_key, self.lines(), "treated as new");
+        if let Some(missing) = missing
+            && !run.quiet
+        {
+            eprintln!("dedupstore: {missing}");
         }
         if let Some(StatsFormat::Json) = run.arguments.stats {
             eprintln!("{}", self.statistics(run.started));
@@ -305,17 +328,15 @@ impl Outcome {
         Ok(())
     }
 
-    /// The counts are of this run; how full it is, is up to all runs.
+    /// Counts are of this run; load and error rates depend on all runs.
     fn statistics(&self, started: Instant) -> serde_json::Value {
-        let new = self.after.new - self.before.new;
-        let seen = self.after.seen - self.before.seen;
-        let lines = new + seen + self.without_key;
+        let lines = self.lines();
         let seconds = started.elapsed().as_secs_f64();
         json!({
             "schema": 1,
             "lines": lines,
-            "new": new,
-            "seen": seen,
+            "new": self.new_count(),
+            "seen": self.seen_count(),
             "without_key": self.without_key,
             "bytes": self.bytes,
             "seconds": seconds,
@@ -327,19 +348,5 @@ impl Outcome {
             "estimated_fnr": self.after.audited_fnr.map(|fnr| fnr.value),
             "estimated_fnr_interval": self.after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    /// The figures in this command's help, by the Bloom filter's formula.
-    #[test]
-    fn the_help_tells_the_truth_about_the_default() {
-        let chance = |distinct: f64| {
-            let load = 1.0 - (-4.0 * distinct / f64::from(64 << 23)).exp();
-            load.powi(4)
-        };
-        assert!(chance(7.7e6) < 1e-5 && chance(7.9e6) > 1e-5);
-        assert!(chance(26.0e6) < 1e-3 && chance(26.5e6) > 1e-3);
     }
 }

@@ -1,26 +1,27 @@
-//! `dedupstore filters`: the registry, for people and for programs.
+//! `dedupstore filters`: lists the filters.
 
 use clap::Args;
 use dedupstore::filter::Descriptor;
 use dedupstore::{FilterSpec, registry};
 use serde_json::json;
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// List the filters: what each promises, when to choose it, its parameters
+/// List the filters: what each guarantees, when to choose it, its parameters
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Only this one
+    /// Show only this filter
     #[arg(value_name = "NAME")]
     name: Option<FilterSpec>,
 
-    /// Print one object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let chosen = |descriptor: &&&Descriptor| match &arguments.name {
         Some(spec) => spec.descriptor().name == descriptor.name,
         None => true,
@@ -41,10 +42,10 @@ fn page(descriptor: &Descriptor) -> String {
     let source = &descriptor.source;
     let mut page = format!("{}  {}\n", descriptor.name, descriptor.title);
     for (label, text) in [
-        ("works", descriptor.summary),
-        ("promises", descriptor.promise),
-        ("choose", descriptor.choose_when),
-        ("errs", descriptor.errs.in_words()),
+        ("summary", descriptor.summary),
+        ("guarantee", descriptor.promise),
+        ("choose if", descriptor.choose_when),
+        ("errors", descriptor.errors.in_words()),
     ] {
         page += &format!("  {label:<9} {text}\n");
     }

@@ -1,48 +1,47 @@
-//! `dedupstore generate`: keys of a synthetic stream.
+//! `dedupstore generate`: prints a synthetic stream.
 
 use clap::Args;
-use dedupstore::lab::{LogForm, STREAM_FORMS, StreamSpec};
+use dedupstore::lab::{LogFormat, STREAM_FORMS, StreamSpec};
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::quantity;
+use crate::table::definitions;
+use crate::value_parsers;
 
-/// Print the keys of a synthetic stream, one a line
+/// Print the keys of a synthetic stream, one per line
 ///
-/// The same stream, count and seed give the same keys on every machine. Where keys have
-/// an importance it follows after a tab.
+/// The same stream, count and seed give the same keys on every machine. If keys have an
+/// importance, it follows the key after a tab.
 #[derive(Debug, Args)]
 #[command(after_help = streams_help())]
 pub struct Arguments {
-    /// Which stream; see below
+    /// The stream; see below
     #[arg(value_name = "STREAM")]
     stream: StreamSpec,
 
-    /// How many keys
-    #[arg(short = 'n', long, value_name = "N", default_value = "10000", value_parser = quantity::count)]
+    /// The number of keys
+    #[arg(short = 'n', long, value_name = "N", default_value = "10000", value_parser = value_parsers::count)]
     count: u64,
 
-    /// Seed of the stream
+    /// The seed of the stream
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// What lines look like: the keys alone, a web server's combined log with the key as
-    /// path, or JSON lines of clicks
+    /// The form of a line: the key alone, a web server's combined log with the key as the path,
+    /// or a JSON object that describes a click
     #[arg(long = "as", value_name = "keys|access-log|clicks", default_value_t)]
-    form: LogForm,
+    form: LogFormat,
 }
 
-/// The forms of a stream, for the help of every command that takes one.
+/// Returns the list of streams for the help.
 pub fn streams_help() -> String {
-    let width = STREAM_FORMS.iter().map(|(form, _)| form.len()).max();
-    let width = width.unwrap_or(0);
-    let rows = STREAM_FORMS
-        .iter()
-        .map(|(form, meaning)| format!("  {form:width$}  {meaning}\n"));
-    format!("Streams:\n{}", rows.collect::<String>())
+    let rows = STREAM_FORMS.iter();
+    let rows = rows.map(|(form, meaning)| (*form, (*meaning).to_owned()));
+    format!("Streams:\n{}", definitions(rows))
 }
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let mut output = Output::standard()?;
     let mut stream = arguments.stream.open(arguments.count, arguments.seed);
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! `dedupstore inspect`: what a store says of itself.
+//! `dedupstore inspect`: shows the state of a store.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -6,32 +6,34 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use dedupstore::store::{Inspection, inspect};
+use dedupstore_view::inspection_report;
 use serde_json::{Value, json};
 
-use crate::colour::{self, Colour};
+use crate::cli::GlobalArguments;
+use crate::closed_pipe;
+use crate::color::{self, Color};
 use crate::error::Failure;
 use crate::output::Output;
-use crate::pipe;
-use crate::quantity;
+use crate::value_parsers;
 
-/// Show a store's filter, sizes, counts and health; works beside a running writer
+/// Show a store's filter, sizes, counts and error rates, even while it is in use
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
-    /// Print one object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 
-    /// Again and again, until interrupted; every 2 seconds, or as often as said
+    /// Repeat until interrupted, every 2 seconds or at this interval
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "2s",
-          require_equals = true, value_parser = quantity::time)]
+          require_equals = true, value_parser = value_parsers::time)]
     watch: Option<Duration>,
 }
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
     let mut output = Output::standard()?;
     loop {
@@ -39,8 +41,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         let text = match arguments.json {
             true => format!("{}\n", as_json(&inspection)),
             false => {
-                let green = |text: &str| colour::on_stdout(Colour::Green, text);
-                inspection.report(&path.display().to_string(), green)
+                let green = |text: &str| color::on_stdout(Color::Green, text);
+                inspection_report(&inspection, &path.display().to_string(), green)
             }
         };
         let Some(interval) = arguments.watch else {
@@ -48,7 +50,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             return output.flush();
         };
         if io::stdout().is_terminal() && !arguments.json {
-            // To the top left corner, and clear what is below.
+            // Moves to the top left corner and clears the screen.
             output.text("\x1b[H\x1b[J")?;
         }
         output.text(&text)?;
@@ -57,12 +59,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Waits, unless the reader leaves.
+/// Waits for the interval; fails if the reader of the output closes the pipe.
 fn wait(interval: Duration) -> Result<(), Failure> {
     let until = Instant::now() + interval;
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        if pipe::reader_is_gone() {
+        if closed_pipe::stdout_is_closed() {
             return Err(Failure::ClosedPipe);
         }
         if left.is_zero() {

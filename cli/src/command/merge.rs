@@ -1,68 +1,58 @@
-//! `dedupstore merge`: two memories made one.
+//! `dedupstore merge`: creates the union of two stores.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use dedupstore::store::{MergeError, merge};
+use dedupstore::store::merge;
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::quantity;
-use crate::table::{grouped, percent};
+use crate::table::{percent, plural};
+use crate::value_parsers;
 
-/// Make a store that has met what either of two others has
+/// Create a store that has seen every key of two others
 ///
-/// Only where that can be: a Bloom filter's two states have a union if filter, memory, seed
-/// and normalization are the same. So make stores that will be merged with one --seed. The
-/// two are only read.
+/// The two stores need the same filter, memory, seed and normalization, so create them with the
+/// same --seed. The filter must be one that has a union, such as `bloom`. The two stores are not
+/// changed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Where the union goes; nothing may be there yet
+    /// The path of the new store; it must not exist
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
-    /// The one
+    /// The first store
     #[arg(value_name = "A")]
     first: PathBuf,
 
-    /// The other
+    /// The second store
     #[arg(value_name = "B")]
     second: PathBuf,
 }
 
 const EXAMPLES: &str = "\
 Example:
-  dedupstore create east.dds --seed 7 && dedupstore create west.dds --seed 7
+  dedupstore create east.dds --filter bloom --seed 7
+  dedupstore create west.dds --filter bloom --seed 7
   dedupstore merge both.dds east.dds west.dds";
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let Arguments {
         destination,
         first,
         second,
     } = arguments;
-    let report = merge(&destination, &first, &second).map_err(failure)?;
-    if !quiet {
+    let report = merge(&destination, &first, &second)?;
+    if !global.quiet {
         eprintln!(
-            "dedupstore: made {}: {} observations, load {}, {} of new keys taken for seen, {} of disk",
+            "dedupstore: created {}: {}, load {}, false positive rate {}, {} of disk",
             destination.display(),
-            grouped(report.observations),
+            plural(report.observations, "observation"),
             percent(Some(report.load)),
             percent(Some(report.drop_chance)),
-            quantity::show_bits(report.disk_bytes.saturating_mul(8)),
+            value_parsers::show_bits(report.disk_bytes.saturating_mul(8)),
         );
     }
     Ok(())
-}
-
-fn failure(error: MergeError) -> Failure {
-    match error {
-        MergeError::Store { path, error } => Failure::Store { path, error },
-        error => {
-            let next = "nothing was made. What can be merged is a Bloom filter with the same \
-                        filter, memory, seed and normalization: see `dedupstore inspect` of each; \
-                        else feed both logs to one store";
-            Failure::Usage(format!("{error}; {next}"))
-        }
-    }
 }

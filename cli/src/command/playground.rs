@@ -1,18 +1,19 @@
-//! `dedupstore playground`: the page, from this binary, for this machine alone.
+//! `dedupstore playground`: serves the page, which is part of the binary, on this machine.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 
 use clap::Args;
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::http_server::{File, HttpServer};
 use crate::output::Output;
-use crate::responder::{File, Responder};
 
 /// Serve the page that compares filters on your own log, on this machine only
 ///
-/// Prints its address. Nothing is uploaded: the page computes in the browser, with the engine
-/// of this command line.
+/// Prints the address of the page. Nothing is uploaded: the page runs the same engine in the
+/// browser.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The port [default: a free one]
@@ -20,19 +21,21 @@ pub struct Arguments {
     port: u16,
 }
 
-/// The built page, as it was when this binary was.
+/// The files of the page; empty if it was not built before this binary.
 const PAGE: &[File] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     if PAGE.is_empty() {
         return Err(Failure::Usage(
-            "this binary was built without the page; build both: cargo xtask page && cargo build --release"
+            "this program was built without the page; run `cargo xtask playground` in the source \
+             directory to build the page and serve it, or `cargo xtask install` to install the \
+             program with the page"
                 .to_owned(),
         ));
     }
     let failed = |error| {
         Failure::Usage(format!(
-            "cannot listen on 127.0.0.1:{}: {error}; choose another --port",
+            "cannot listen on 127.0.0.1:{}: {error}; choose another port with --port",
             arguments.port
         ))
     };
@@ -41,6 +44,6 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let mut output = Output::standard()?;
     output.text(&format!("http://127.0.0.1:{port}/\n"))?;
     output.flush()?;
-    Arc::new(Responder::new(PAGE, port)).serve(&listener);
+    Arc::new(HttpServer::new(PAGE, port)).serve(&listener);
     Ok(())
 }

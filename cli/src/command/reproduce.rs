@@ -1,4 +1,4 @@
-//! `dedupstore reproduce`: the papers' tables beside ours.
+//! `dedupstore reproduce`: measures the tables of the papers again.
 
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
@@ -9,16 +9,18 @@ use std::thread;
 use clap::Args;
 use dedupstore::lab::reproduce::{Cell, Job, Outcome, PAPERS, Plan, Reproduced, RunError, cells};
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::quantity;
-use crate::table::render;
+use crate::table::{definitions, render};
+use crate::value_parsers;
 
-/// Measure the papers' tables anew, cell by cell, and note where a paper is wrong
+/// Measure the tables of the papers again and compare each cell
 ///
-/// Rates do not depend on the size as long as the memory shrinks with the stream, so a
-/// hundredth of it shows a table within a fraction of a percent; rates that are then too rare
-/// to count are measured under several seeds. The same scale gives the same numbers everywhere.
+/// Error rates depend on the memory per key, not on the length of the stream. So a hundredth of
+/// the stream in a hundredth of the memory reproduces a table within a fraction of a percent.
+/// Errors that are too rare at that scale are measured with several seeds. The same scale gives
+/// the same numbers on every machine. Notes explain where a paper is wrong.
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub struct Arguments {
@@ -30,42 +32,42 @@ pub struct Arguments {
     #[arg(value_name = "TABLE")]
     table: Option<String>,
 
-    /// Only rows with this name
+    /// Measure only rows with this name
     #[arg(long, value_name = "NAME", requires = "table")]
     row: Option<String>,
 
-    /// Only columns with this name
+    /// Measure only columns with this name
     #[arg(long, value_name = "NAME", requires = "table")]
     column: Option<String>,
 
-    /// How much smaller than in the paper; 1 is full size and takes hours and up to a gigabyte
-    /// a thread
-    #[arg(long, value_name = "N", default_value = "100", value_parser = quantity::count)]
+    /// Divide stream and memory by this number; 1 is the full size, which takes hours and up to a
+    /// gigabyte per thread
+    #[arg(long, value_name = "N", default_value = "100", value_parser = value_parsers::count)]
     scale: u64,
 
-    /// How many runs at a time [default: as many as there are processors]
+    /// The number of concurrent runs [default: the number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
 
-    /// Print one object a line, a line a cell
+    /// Print one JSON object per cell, one per line
     #[arg(long)]
     json: bool,
 }
 
 fn help() -> String {
-    let mut text = String::from("Papers:\n");
-    for paper in PAPERS {
+    let papers = PAPERS.iter().map(|paper| {
         let source = &paper.source;
-        text += &format!(
-            "  {}  {}: {}, {}\n",
-            paper.id, source.authors, source.title, source.year
-        );
-    }
-    text + "\nExamples:\n  dedupstore reproduce 000 4\n  dedupstore reproduce 003 --json\n  \
+        let citation = format!("{}: {}, {}", source.authors, source.title, source.year);
+        (paper.id, citation)
+    });
+    let papers = definitions(papers);
+    format!(
+        "Papers:\n{papers}\nExamples:\n  dedupstore reproduce 000 4\n  dedupstore reproduce 003 --json\n  \
             dedupstore reproduce 000 9 --row '512 MB' --column SBF --scale 1\n"
+    )
 }
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let mut cells = cells(arguments.paper.as_deref(), arguments.table.as_deref())
         .map_err(|error| Failure::Usage(error.to_string()))?;
     cells.retain(|cell| {
@@ -76,8 +78,8 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     });
     if cells.is_empty() {
         return Err(Failure::Usage(
-            "no cell of the table has that row and column; run it without --row and --column \
-             to see their names"
+            "the table has no cell with that row and column; run the command without --row and \
+             --column to see their names"
                 .to_owned(),
         ));
     }
@@ -85,17 +87,17 @@ pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = arguments.threads.map_or_else(processors, NonZeroUsize::get);
     let progress = Progress {
-        shown: !quiet && std::io::stderr().is_terminal(),
+        shown: !global.quiet && std::io::stderr().is_terminal(),
         jobs: plan.jobs.len(),
     };
     let mut output = Output::standard()?;
     let mut print = Printer::new(arguments.json);
     let mut outcomes: Vec<Option<Outcome>> = vec![None; plan.jobs.len()];
     let mut printed = 0;
-    execute(&plan.jobs, threads, |done, place, outcome| {
+    execute(&plan.jobs, threads, |done, index, outcome| {
         progress.show(done);
-        outcomes[place] = Some(outcome);
-        // Cells come out in the papers' order, each as soon as it and those before are known.
+        outcomes[index] = Some(outcome);
+        // Cells are printed in the order of the paper, each as soon as all before it are known.
         while let Some((cell, outcome)) = next(&cells, &plan, &outcomes, printed) {
             progress.clear();
             output.text(&print.cell(&cell.with(&outcome)))?;
@@ -113,14 +115,14 @@ fn next<'a>(
     cells: &'a [Cell],
     plan: &Plan,
     outcomes: &[Option<Outcome>],
-    place: usize,
+    index: usize,
 ) -> Option<(&'a Cell, Outcome)> {
-    let cell = cells.get(place)?;
-    Some((cell, outcomes[plan.job_of[place]]?))
+    let cell = cells.get(index)?;
+    Some((cell, outcomes[plan.job_of[index]]?))
 }
 
-/// Does the jobs on so many threads; `take` gets how many are done, which it is, and what
-/// came out.
+/// Executes the jobs in several threads. Passes the number of finished jobs, the index of the
+/// job and its outcome to `take`.
 fn execute(
     jobs: &[Job],
     threads: usize,
@@ -135,9 +137,9 @@ fn execute(
             let (next, stop) = (&next, &stop);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(place) else { break };
-                    if send.send((place, job.execute())).is_err() {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(index) else { break };
+                    if send.send((index, job.execute())).is_err() {
                         break;
                     }
                 }
@@ -145,9 +147,9 @@ fn execute(
         }
         drop(send);
         let mut result = Ok(());
-        for (done, (place, outcome)) in (1..).zip(&receive) {
+        for (done, (index, outcome)) in (1..).zip(&receive) {
             result = match outcome {
-                Ok(outcome) => take(done, place, outcome),
+                Ok(outcome) => take(done, index, outcome),
                 Err(error) => Err(Failure::Run(error)),
             };
             if result.is_err() {
@@ -159,7 +161,7 @@ fn execute(
     })
 }
 
-/// How many runs are done, where somebody watches.
+/// The number of finished runs, on the terminal.
 struct Progress {
     shown: bool,
     jobs: usize,
@@ -179,7 +181,7 @@ impl Progress {
     }
 }
 
-/// Cells as lines of JSON, or gathered into a table for each of the paper's.
+/// Prints cells as lines of JSON, or collects them in one table per table of the paper.
 struct Printer {
     json: bool,
     title: String,
@@ -197,7 +199,7 @@ impl Printer {
         }
     }
 
-    /// What is to be printed when this cell comes.
+    /// Adds a cell; returns the text to print now.
     fn cell(&mut self, cell: &Reproduced) -> String {
         if self.json {
             return serde_json::to_string(cell).map_or(String::new(), |line| line + "\n");
@@ -208,7 +210,7 @@ impl Printer {
             false => self.rest(),
         };
         self.title = title;
-        let known = cell.note.map(|note| {
+        let note = cell.note.map(|note| {
             let known = self.notes.iter().position(|&known| known == note);
             known.unwrap_or_else(|| {
                 self.notes.push(note);
@@ -223,12 +225,12 @@ impl Printer {
             cell.measured.map_or("–".to_owned(), significant),
             cell.deviation
                 .map_or("–".to_owned(), |share| format!("{:+.1} %", 100.0 * share)),
-            known.map_or(String::new(), |place| format!("[{}]", place + 1)),
+            note.map_or(String::new(), |index| format!("[{}]", index + 1)),
         ]);
         before
     }
 
-    /// The table gathered so far.
+    /// Returns the table collected so far and starts a new one.
     fn rest(&mut self) -> String {
         if self.rows.is_empty() {
             return String::new();
@@ -252,7 +254,7 @@ impl Printer {
     }
 }
 
-/// Four digits that mean something.
+/// Formats a number with four significant digits.
 fn significant(number: f64) -> String {
     let whole_digits = number.abs().max(1e-9).log10().floor() as i32 + 1;
     format!("{number:.*}", (4 - whole_digits).clamp(0, 6) as usize)

@@ -1,55 +1,56 @@
-//! `dedupstore simulate`: filters against exact truth.
+//! `dedupstore simulate`: measures the errors of filters.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use dedupstore::lab::{Clock, RunSummary, Simulation, StreamSpec, Truth};
-use dedupstore::{FilterSpec, registry};
+use dedupstore::{ByteSize, FilterSpec, registry};
 
+use crate::cli::GlobalArguments;
+use crate::command::generate::streams_help;
 use crate::error::Failure;
-use crate::generate::streams_help;
+use crate::html_report;
 use crate::input::{Block, InputArguments, Inputs};
-use crate::keys::KeyArguments;
+use crate::key_arguments::KeyArguments;
 use crate::output::Output;
-use crate::quantity;
-use crate::report;
 use crate::table::{grouped, percent, render};
+use crate::value_parsers;
 
-/// Run filters against exact truth, on your own log or on a synthetic stream
+/// Measure the errors of filters on your own log or on a synthetic stream
 ///
-/// FPR is the share of first occurrences taken for repeats: new keys dropped. FNR is the
-/// share of repeats taken for new: repeats let through. The same input, filter, memory
-/// and seed give the same numbers on every machine, and in the browser.
+/// Every verdict is compared with the exact answer. FPR, the false positive rate, is the share
+/// of new keys reported as seen: they are dropped. FNR, the false negative rate, is the share of
+/// repeats reported as new: they pass. Lines without a key are skipped. The same input, filter,
+/// memory and seed give the same numbers on every machine and in the browser.
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub struct Arguments {
-    /// Logs, read as one stream [default: standard input]
+    /// The logs, read as one stream [default: standard input]
     #[arg(value_name = "LOG", conflicts_with = "stream")]
     logs: Vec<PathBuf>,
 
-    /// A filter, or `all`; may be given several times [default: all]
+    /// A filter, or `all`; can be repeated [default: all]
     #[arg(short, long = "filter", value_name = "SPEC")]
     filters: Vec<String>,
 
-    /// Memory for each filter; may be given several times [default: 64KiB]
-    #[arg(short, long = "memory", value_name = "SIZE", value_parser = quantity::size)]
+    #[arg(short, long = "memory", help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
     memories: Vec<u64>,
 
-    /// Memory in bits; may be given several times
-    #[arg(long = "memory-bits", value_name = "N", value_parser = quantity::count)]
+    /// Memory in bits; can be repeated
+    #[arg(long = "memory-bits", value_name = "N", value_parser = value_parsers::count)]
     memories_bits: Vec<u64>,
 
     /// A synthetic stream instead of a log
     #[arg(long, value_name = "STREAM")]
     stream: Option<StreamSpec>,
 
-    /// How many keys of the synthetic stream
+    /// The number of keys of the synthetic stream
     #[arg(short = 'n', long, value_name = "N", default_value = "1M", requires = "stream",
-          value_parser = quantity::count)]
+          value_parser = value_parsers::count)]
     count: u64,
 
-    /// Seed of the stream, of the hash and of the filters' choices
+    /// The seed of the stream, of the hash and of the filters' random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -59,7 +60,7 @@ pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
 
-    /// Print one object a line, a line a run
+    /// Print one JSON object per run, one per line
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 
@@ -67,9 +68,13 @@ pub struct Arguments {
     #[arg(long)]
     csv: bool,
 
-    /// Also write one page with the curves, which needs no other file and no network
+    /// Also write a self-contained HTML page with the curves
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+fn memory_help() -> String {
+    format!("Memory for each filter; can be repeated [default: {DEFAULT_MEMORY}]")
 }
 
 fn help() -> String {
@@ -81,9 +86,10 @@ fn help() -> String {
     )
 }
 
-const DEFAULT_MEMORY_BITS: u64 = (8 * 64) << 10;
+/// Small enough that filters err on a log of a few thousand lines.
+const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 10);
 
-pub fn run(arguments: Arguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let filters = filters(&arguments.filters)?;
     let mut memories_bits = arguments.memories_bits.clone();
     memories_bits.extend(
@@ -93,12 +99,12 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             .map(|bytes| bytes.saturating_mul(8)),
     );
     if memories_bits.is_empty() {
-        memories_bits.push(DEFAULT_MEMORY_BITS);
+        memories_bits.push(DEFAULT_MEMORY.bits());
     }
-    let entered = |mut simulation: Simulation| -> Result<Simulation, Failure> {
+    let with_filters = |mut simulation: Simulation| -> Result<Simulation, Failure> {
         for &memory_bits in &memories_bits {
             for filter in &filters {
-                simulation.enter(filter, memory_bits)?;
+                simulation.add_filter(filter, memory_bits)?;
             }
         }
         Ok(simulation)
@@ -106,48 +112,50 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let (simulation, name, without_key) = match arguments.stream {
         Some(stream) => {
             let keys = stream.open(arguments.count, arguments.seed);
-            let race = entered(Simulation::over(&keys, arguments.seed))?;
-            let simulation = over_stream(race, stream, arguments.count, arguments.seed);
+            let simulation = with_filters(Simulation::for_stream(&keys, arguments.seed))?;
+            let simulation = over_stream(simulation, stream, arguments.count, arguments.seed);
             (simulation, stream.to_string(), 0)
         }
         None => {
             let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
             let name = inputs.name();
-            let race = Simulation::new(arguments.seed, Truth::for_fingerprints());
-            let mut simulation = entered(race)?;
+            let empty = Simulation::new(arguments.seed, Truth::for_fingerprints());
+            let mut simulation = with_filters(empty)?;
             let without_key = over_log(&mut simulation, &inputs, &arguments.key)?;
             (simulation, name, without_key)
         }
     };
-    if without_key > 0 {
-        let lacking = arguments.key.lacking();
-        eprintln!("dedupstore: {without_key} lines had no such {lacking} and were left out");
+    let lines = simulation.count() + without_key;
+    if let Some(missing) = arguments.key.missing_keys(without_key, lines, "skipped")
+        && !global.quiet
+    {
+        eprintln!("dedupstore: {missing}");
     }
-    let form = match (arguments.json, arguments.csv) {
+    let render = match (arguments.json, arguments.csv) {
         (true, _) => as_json,
         (_, true) => as_csv,
         _ => as_table,
     };
     if let Some(path) = &arguments.html {
-        report::write(path, &name, &simulation)?;
+        html_report::write(path, &name, &simulation)?;
     }
     let mut output = Output::standard()?;
-    output.text(&form(&simulation.summaries(&name)))?;
+    output.text(&render(&simulation.summaries(&name)))?;
     output.flush()
 }
 
 fn filters(specs: &[String]) -> Result<Vec<FilterSpec>, Failure> {
-    let everything = || registry().iter().copied().map(FilterSpec::with_defaults);
+    let all = || registry().iter().copied().map(FilterSpec::with_defaults);
     if specs.is_empty() {
-        return Ok(everything().collect());
+        return Ok(all().collect());
     }
     let mut filters = Vec::new();
     for spec in specs {
         match spec.as_str() {
-            "all" => filters.extend(everything()),
+            "all" => filters.extend(all()),
             spec => filters.push(spec.parse().map_err(|error| {
                 Failure::Usage(format!(
-                    "--filter {spec}: {error}; see `dedupstore filters`"
+                    "--filter {spec}: {error}; `dedupstore filters` lists the filters"
                 ))
             })?),
         }
@@ -155,34 +163,43 @@ fn filters(specs: &[String]) -> Result<Vec<FilterSpec>, Failure> {
     Ok(filters)
 }
 
-fn over_stream(mut race: Simulation, stream: StreamSpec, count: u64, seed: u64) -> Simulation {
+fn over_stream(
+    mut simulation: Simulation,
+    stream: StreamSpec,
+    count: u64,
+    seed: u64,
+) -> Simulation {
     let clock = WallClock::start();
     let mut keys = stream.open(count, seed);
     while let Some(arrival) = keys.next_arrival() {
-        race.push_arrival(&arrival, &clock);
+        simulation.push_arrival(&arrival, &clock);
     }
-    race.flush(&clock);
-    race
+    simulation.flush(&clock);
+    simulation
 }
 
-/// Returns how many lines had no key.
-fn over_log(race: &mut Simulation, inputs: &Inputs, key: &KeyArguments) -> Result<u64, Failure> {
+/// Runs the simulation over a log; returns the number of lines without a key.
+fn over_log(
+    simulation: &mut Simulation,
+    inputs: &Inputs,
+    key: &KeyArguments,
+) -> Result<u64, Failure> {
     let clock = WallClock::start();
     let mut keys = key.reader()?;
     let mut without_key = 0;
-    let mut push = |race: &mut Simulation, content: &[u8]| match keys.key(content) {
-        Some(key) => race.push_key(key, &clock),
+    let mut push = |simulation: &mut Simulation, content: &[u8]| match keys.key(content) {
+        Some(key) => simulation.push_key(key, &clock),
         None => without_key += 1,
     };
     inputs.for_each_block(key.line_end(), |block| {
         match block {
-            Block::Lines(lines) => lines.for_each(|line| push(race, line.content)),
-            Block::Unterminated(line) => push(race, line.content),
+            Block::Lines(lines) => lines.for_each(|line| push(simulation, line.content)),
+            Block::Unterminated(line) => push(simulation, line.content),
             Block::Pause => {}
         }
         Ok(())
     })?;
-    race.flush(&clock);
+    simulation.flush(&clock);
     Ok(without_key)
 }
 
@@ -213,7 +230,7 @@ fn as_csv(runs: &[RunSummary]) -> String {
         let Ok(serde_json::Value::Object(row)) = serde_json::to_value(run) else {
             continue;
         };
-        // Lists have no place in a cell.
+        // A cell cannot hold a list.
         let plain = || row.iter().filter(|(_, value)| !value.is_array());
         if text.is_empty() {
             let names: Vec<&str> = plain().map(|(name, _)| name.as_str()).collect();
@@ -234,7 +251,7 @@ fn csv_cell(value: &serde_json::Value) -> String {
 }
 
 fn as_table(runs: &[RunSummary]) -> String {
-    let Some(any) = runs.first() else {
+    let Some(first) = runs.first() else {
         return String::new();
     };
     let rows: Vec<Vec<String>> = runs
@@ -242,7 +259,7 @@ fn as_table(runs: &[RunSummary]) -> String {
         .map(|run| {
             vec![
                 run.filter.clone(),
-                quantity::show_bits(run.memory_bits),
+                value_parsers::show_bits(run.memory_bits),
                 percent(run.fpr),
                 predicted(run.predicted_fpr),
                 percent(run.fnr),
@@ -251,7 +268,7 @@ fn as_table(runs: &[RunSummary]) -> String {
                 grouped(run.false_negatives),
                 percent(Some(run.load)),
                 match run.ns_per_observation {
-                    Some(nanoseconds) => format!("{nanoseconds:.0} ns"),
+                    Some(nanoseconds) => format!("{nanoseconds:.0}"),
                     None => "–".to_owned(),
                 },
             ]
@@ -259,11 +276,11 @@ fn as_table(runs: &[RunSummary]) -> String {
         .collect();
     format!(
         "{}: {} keys, {} distinct, {} repeats{}\n\n{}",
-        any.stream,
-        grouped(any.count),
-        grouped(any.distinct),
-        grouped(any.repeats),
-        how_far_back(&any.gaps),
+        first.stream,
+        grouped(first.count),
+        grouped(first.distinct),
+        grouped(first.repeats),
+        repeat_distances(&first.gaps),
         render(
             &[
                 "filter",
@@ -275,7 +292,7 @@ fn as_table(runs: &[RunSummary]) -> String {
                 "new dropped",
                 "repeats passed",
                 "load",
-                "a key"
+                "ns/key"
             ],
             &rows,
         ),
@@ -284,14 +301,14 @@ fn as_table(runs: &[RunSummary]) -> String {
 
 fn predicted(share: Option<f64>) -> String {
     match share {
-        // What rounds to nothing is nothing: a prediction counts no keys.
+        // A prediction is not a count, so a tiny one is shown as zero.
         Some(share) if share < 1e-6 => "0 %".to_owned(),
         share => percent(share),
     }
 }
 
-/// Half and nine tenths of the repeats, by how far back they lie.
-fn how_far_back(gaps: &[(u64, u64)]) -> String {
+/// Says within how many keys half and nine tenths of the repeats lie.
+fn repeat_distances(gaps: &[(u64, u64)]) -> String {
     let total: u64 = gaps.iter().map(|(_, count)| count).sum();
     let within = |share: f64| {
         let mut sum = 0;
@@ -304,7 +321,7 @@ fn how_far_back(gaps: &[(u64, u64)]) -> String {
     match total {
         0 => String::new(),
         _ => format!(
-            ", half of them at most {} keys back, nine in ten at most {}",
+            "; half of the repeats are at most {} keys back, 90 % at most {}",
             grouped(within(0.5)),
             grouped(within(0.9))
         ),

@@ -1,16 +1,19 @@
-//! `dedupstore verify`: every checksum, the chain, the mark.
+//! `dedupstore verify`: checks every checksum of a store.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use dedupstore::store::{Directory, Finding, StoreError, verify};
+use dedupstore::store::{Finding, StoreError, verify};
 
+use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
+use crate::table::plural;
 
-/// Read all of a store and print one line a finding, with file and offset
+/// Check a whole store and print one line per finding, with file and offset
 ///
-/// Exit code 0 if nothing is damaged, 1 if something is, 2 if it could not be read.
+/// The exit code is 0 if nothing is corrupt, 1 if something is, and 2 if the store cannot be
+/// read.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The store
@@ -18,36 +21,35 @@ pub struct Arguments {
     store: PathBuf,
 }
 
-pub fn run(arguments: Arguments, quiet: bool) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let medium = match Directory::open_undisturbed(path) {
+    let findings = match verify(path) {
         Err(StoreError::InUse { .. }) => {
             let path = path.display();
             return Err(Failure::Usage(format!(
-                "{path} is in use by another process, whose writes would look like damage; \
-                 wait for it to end, or check a copy: dedupstore backup {path} COPY && dedupstore verify COPY"
+                "{path} is in use by another process, whose writes would look like corruption; \
+                 wait until it ends, or verify a copy: dedupstore backup {path} COPY.dds && dedupstore verify COPY.dds"
             )));
         }
-        opened => opened.map_err(Failure::store(path))?,
+        verified => verified.map_err(Failure::store(path))?,
     };
-    let findings = verify(medium).map_err(Failure::store(path))?;
     let mut output = Output::standard()?;
     for finding in &findings {
         output.text(&format!("{finding}\n"))?;
     }
     output.flush()?;
-    let damaged = findings
+    let corrupt = findings
         .iter()
         .filter(|finding| finding.is_damage())
         .count();
     let path = path.display();
-    match damaged {
-        0 if quiet => {}
-        0 => eprintln!("dedupstore: {path} is whole"),
-        _ if quiet => {}
-        1 => eprintln!("dedupstore: 1 place is damaged; to mend it: dedupstore repair {path}"),
+    match corrupt {
+        0 if global.quiet => {}
+        0 => eprintln!("dedupstore: {path} is intact"),
+        _ if global.quiet => {}
         _ => eprintln!(
-            "dedupstore: {damaged} places are damaged; to mend them: dedupstore repair {path}"
+            "dedupstore: {path} is corrupt ({}); repair it: dedupstore repair {path}",
+            plural(corrupt as u64, "finding")
         ),
     }
     match findings.iter().any(Finding::is_damage) {

@@ -1,0 +1,69 @@
+//! The subcommands, one file each.
+//!
+//! A file defines `Arguments`, whose doc comment is the command's help, and `run`. To add a
+//! command, write its file, declare the module and add a line to the list below, in the order
+//! in which `dedupstore --help` shows the commands.
+
+mod advise;
+mod backup;
+mod checkpoint;
+mod completions;
+mod contains;
+mod create;
+mod explain;
+mod filter;
+mod filters;
+mod generate;
+mod inspect;
+mod man;
+mod merge;
+mod playground;
+mod repair;
+mod reproduce;
+mod simulate;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::cli::GlobalArguments;
+use crate::error::Failure;
+
+macro_rules! commands {
+    ($($name:ident($module:ident),)*) => {
+        /// The subcommand and its arguments.
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($name($module::Arguments),)*
+        }
+
+        impl Command {
+            /// Runs the subcommand.
+            pub fn run(self, global: &GlobalArguments) -> Result<(), Failure> {
+                match self {
+                    $(Command::$name(arguments) => $module::run(arguments, global),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Filter(filter),
+    Create(create),
+    Contains(contains),
+    Simulate(simulate),
+    Advise(advise),
+    Generate(generate),
+    Reproduce(reproduce),
+    Filters(filters),
+    Inspect(inspect),
+    Verify(verify),
+    Repair(repair),
+    Backup(backup),
+    Checkpoint(checkpoint),
+    Merge(merge),
+    Explain(explain),
+    Playground(playground),
+    Completions(completions),
+    Man(man),
+}

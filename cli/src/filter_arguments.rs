@@ -1,0 +1,52 @@
+//! The options that describe a filter.
+
+use clap::Args;
+use dedupstore::store::CreateOptions;
+use dedupstore::{DEFAULT_FILTER, DEFAULT_MEMORY, FilterSpec};
+
+use crate::value_parsers;
+
+/// The filter of a new store, or of a run without a store. An existing store keeps its own: options
+/// that are given must agree with it.
+#[derive(Debug, Args)]
+pub struct FilterArguments {
+    #[arg(short, long, help = memory_help(), value_name = "SIZE",
+          value_parser = value_parsers::size, help_heading = "Filter")]
+    pub memory: Option<u64>,
+
+    #[arg(short, long, help = filter_help(), value_name = "SPEC", help_heading = "Filter")]
+    pub filter: Option<FilterSpec>,
+
+    /// The seed of the hash and of the filter's random choices [default: random for a new store,
+    /// 0 without a store]
+    #[arg(long, value_name = "N", help_heading = "Filter")]
+    pub seed: Option<u64>,
+}
+
+fn memory_help() -> String {
+    format!("Memory for the filter [default: {DEFAULT_MEMORY}]")
+}
+
+fn filter_help() -> String {
+    format!(
+        "The filter, as name:parameter=value,…; `dedupstore filters` lists them [default: \
+         {DEFAULT_FILTER}]"
+    )
+}
+
+impl FilterArguments {
+    /// Returns the options that were given; the others are left unset.
+    pub fn options(&self) -> CreateOptions {
+        let mut options = CreateOptions::default();
+        if let Some(filter) = &self.filter {
+            options = options.filter(filter);
+        }
+        if let Some(bytes) = self.memory {
+            options = options.memory(bytes);
+        }
+        if let Some(seed) = self.seed {
+            options = options.seed(seed);
+        }
+        options
+    }
+}
