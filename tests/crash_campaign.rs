@@ -1,31 +1,37 @@
-//! A long campaign of the crash laboratory: `cargo xtask crash --states 10M`.
+//! A long run of the crash laboratory: `cargo xtask crash --states 10M`.
+//!
+//! Each experiment depends only on its seed. `cargo xtask crash --replay SEED` repeats one.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use dedupstore_tests::crash::{FILTERS, Failure, Outcome, cuts, faults, walk};
+use dedupstore_tests::crash::{FILTERS, Failure, Outcome, faults, power_cuts, random_crashes};
 
-/// What the threads share.
+const USAGE: &str = "usage: cargo xtask crash [--states N] [--seed N] [--replay SEED]
+N is a number such as 5000, 200k or 10M.";
+
+/// State shared by the threads.
 struct Campaign {
     states: AtomicU64,
     next_seed: AtomicU64,
-    wanted: u64,
-    failures: Mutex<Vec<Failure>>,
+    target: u64,
+    failures: Mutex<Vec<(u64, Failure)>>,
 }
 
 impl Campaign {
-    fn goes_on(&self) -> bool {
+    /// Returns whether more experiments are needed: the first failure ends the campaign.
+    fn continues(&self) -> bool {
         let failed = self
             .failures
             .lock()
             .is_ok_and(|failures| !failures.is_empty());
-        !failed && self.states.load(Ordering::Relaxed) < self.wanted
+        !failed && self.states.load(Ordering::Relaxed) < self.target
     }
 
     fn run(&self) {
-        while self.goes_on() {
+        while self.continues() {
             let seed = self.next_seed.fetch_add(1, Ordering::Relaxed);
             match experiment(seed) {
                 Ok(states) => {
@@ -33,36 +39,38 @@ impl Campaign {
                 }
                 Err(failure) => {
                     if let Ok(mut failures) = self.failures.lock() {
-                        failures.push(failure);
+                        failures.push((seed, failure));
                     }
                 }
             }
         }
     }
 
-    fn report(&self, started: Instant) {
-        while self.goes_on() {
+    fn show_progress(&self, started: Instant) {
+        while self.continues() {
             std::thread::sleep(Duration::from_secs(1));
             let states = self.states.load(Ordering::Relaxed);
             let rate = states as f64 / started.elapsed().as_secs_f64();
-            let left = self.wanted.saturating_sub(states) as f64 / rate.max(1.0);
-            eprint!("\r{states} states, {rate:.0} a second, {left:.0} s left   ");
+            let left = self.target.saturating_sub(states) as f64 / rate.max(1.0);
+            eprint!("\r{states} states, {rate:.0} per second, {left:.0} s left   ");
         }
         eprintln!();
     }
 }
 
-/// Mostly walks; now and then a life cut or failing everywhere.
+/// Runs the experiment of a seed: 48 of 50 are random crashes, one cuts the power at every
+/// call of a session, and one makes every call fail.
 fn experiment(seed: u64) -> Outcome {
     let filter = FILTERS[(seed % 3) as usize];
     match seed % 50 {
-        0 => cuts::every_cut(filter, 1 + seed % 4, seed, 50),
+        0 => power_cuts::every_cut(filter, 1 + seed % 4, seed, 50),
         1 => faults::every_fault(filter, 1 + seed % 4, seed, 40),
-        _ => walk::walk(seed),
+        _ => random_crashes::run(seed),
     }
 }
 
-fn count(text: &str) -> Option<u64> {
+/// Parses a count such as `5000`, `200k` or `10M`.
+fn parse_count(text: &str) -> Option<u64> {
     let (digits, factor) = match text.chars().last()? {
         'k' | 'K' => (&text[..text.len() - 1], 1000),
         'm' | 'M' => (&text[..text.len() - 1], 1_000_000),
@@ -71,21 +79,64 @@ fn count(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+struct Options {
+    states: u64,
+    seed: u64,
+    replay: Option<u64>,
+}
+
+impl Options {
+    /// Returns None if an option is unknown or its value is not a count.
+    fn parse(arguments: &[String]) -> Option<Self> {
+        let mut options = Options {
+            states: 1_000_000,
+            seed: 1,
+            replay: None,
+        };
+        for pair in arguments.chunks(2) {
+            let [name, value] = pair else { return None };
+            let value = parse_count(value)?;
+            match name.as_str() {
+                "--states" => options.states = value,
+                "--seed" => options.seed = value,
+                "--replay" => options.replay = Some(value),
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let option = |name: &str, default: u64| {
-        let place = arguments.iter().position(|argument| argument == name);
-        let value = place.and_then(|place| arguments.get(place + 1));
-        value.map_or(Some(default), |value| count(value))
-    };
-    let (Some(wanted), Some(seed)) = (option("--states", 1_000_000), option("--seed", 1)) else {
-        eprintln!("usage: cargo xtask crash [--states N] [--seed N], where N is like 10M");
+    let Some(options) = Options::parse(&arguments) else {
+        eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    match options.replay {
+        Some(seed) => replay(seed),
+        None => run_campaign(&options),
+    }
+}
+
+fn replay(seed: u64) -> ExitCode {
+    match experiment(seed) {
+        Ok(states) => {
+            println!("seed {seed}: {states} crash states, no failure");
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            println!("seed {seed}: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_campaign(options: &Options) -> ExitCode {
     let campaign = Campaign {
         states: AtomicU64::new(0),
-        next_seed: AtomicU64::new(seed * 1_000_000),
-        wanted,
+        next_seed: AtomicU64::new(options.seed * 1_000_000),
+        target: options.states,
         failures: Mutex::new(Vec::new()),
     };
     let started = Instant::now();
@@ -94,17 +145,18 @@ fn main() -> ExitCode {
         for _ in 0..threads {
             scope.spawn(|| campaign.run());
         }
-        campaign.report(started);
+        campaign.show_progress(started);
     });
     let failures = campaign.failures.into_inner().unwrap_or_default();
     println!(
-        "{} crash states in {:.0} s, {} broken promises",
+        "{} crash states in {:.0} s, {} failures",
         campaign.states.load(Ordering::Relaxed),
         started.elapsed().as_secs_f64(),
         failures.len(),
     );
-    for failure in &failures {
-        println!("{failure}");
+    for (seed, failure) in &failures {
+        println!("seed {seed}: {failure}");
+        println!("  repeat it with: cargo xtask crash --replay {seed}");
     }
     ExitCode::from(u8::from(!failures.is_empty()))
 }

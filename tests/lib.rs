@@ -1,8 +1,6 @@
 //! What the tests at the top of the repository share.
 
 pub mod crash;
-pub mod pages;
-pub mod tradeoff;
 
 use std::path::{Path, PathBuf};
 

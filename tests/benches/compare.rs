@@ -1,12 +1,11 @@
-//! Ours beside others', interleaved:
+//! Compares our filters with those of other crates, interleaved:
 //! `cargo bench -p dedupstore-benches --bench compare [-- SIZE_MIB … NAME …]`.
 //!
-//! Benchmark libraries run one contender to its end before the next, so a busy moment of
-//! a shared machine falls on one of them. Here every round runs every contender on the
-//! same keys, and the figure is the median over rounds of the ratio to the yardstick in that
-//! very round. The yardstick, `blocked-limit`, is what it costs to change one random line of
-//! memory, asked for ahead into the first cache, as is usual. The second row is the least
-//! we know it to cost: asked for earlier, and into the second cache.
+//! Benchmark libraries run one contender to its end before the next, so a load peak on a shared
+//! machine affects only one of them. Here every round runs every contender on the same keys. The
+//! result is the median over rounds of the ratio to the baseline in the same round. The baseline,
+//! `blocked-limit`, changes one random cache line per key, prefetched into the L1 cache, as is
+//! usual. The second row is the lowest cost that we know: prefetched earlier, into the L2 cache.
 
 mod contenders;
 
@@ -16,10 +15,10 @@ use contenders::{Contender, contenders};
 use dedupstore::{KeyHasher, Observation};
 
 const ROUNDS: usize = 25;
-const KEYS_A_ROUND: usize = 400_000;
+const KEYS_PER_ROUND: usize = 400_000;
 
 fn main() {
-    // Cargo adds an option of its own.
+    // Cargo adds the option `--bench`.
     let arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let (numbers, words): (Vec<_>, Vec<_>) =
         arguments.partition(|argument| argument.parse::<u64>().is_ok());
@@ -38,42 +37,40 @@ fn compare(size_mib: u64, words: &[String]) {
     for round in 0..ROUNDS {
         let keys = keys_of(round as u64);
         for i in 0..contenders.len() {
-            // Another one begins each round, so that none always follows the same.
+            // Each round starts with another contender, so that none always follows the same one.
             let which = (i + round) % contenders.len();
-            let spent = timed(&mut contenders[which], &keys);
-            nanoseconds[which].push(spent);
+            let elapsed = ns_per_key(&mut contenders[which], &keys);
+            nanoseconds[which].push(elapsed);
         }
     }
-    println!(
-        "\n{size_mib} MiB, {ROUNDS} rounds of {KEYS_A_ROUND} hashed keys, about two of ten new"
-    );
-    println!("{:<44} {:>10} {:>14}", "", "ns a key", "× the limit");
-    let yardstick = nanoseconds[0].clone();
-    for (contender, spent) in contenders.iter().zip(&nanoseconds) {
-        let ratios = spent.iter().zip(&yardstick).map(|(own, one)| own / one);
+    println!("\n{size_mib} MiB, {ROUNDS} rounds of {KEYS_PER_ROUND} hashed keys, about 20 % new");
+    println!("{:<44} {:>10} {:>14}", "", "ns/key", "× limit");
+    let baseline = nanoseconds[0].clone();
+    for (contender, elapsed) in contenders.iter().zip(&nanoseconds) {
+        let ratios = elapsed.iter().zip(&baseline).map(|(own, one)| own / one);
         println!(
             "{:<44} {:>10.1} {:>14.2}",
             contender.name,
-            median(spent.iter().copied()),
+            median(elapsed.iter().copied()),
             median(ratios),
         );
     }
 }
 
-fn timed(contender: &mut Contender, keys: &[Observation]) -> f64 {
+fn ns_per_key(contender: &mut Contender, keys: &[Observation]) -> f64 {
     let started = Instant::now();
     let new = (contender.observe)(keys);
-    let spent = started.elapsed().as_nanos() as f64 / keys.len() as f64;
+    let elapsed = started.elapsed().as_nanos() as f64 / keys.len() as f64;
     std::hint::black_box(new);
-    spent
+    elapsed
 }
 
-/// Some two in ten are new: three in ten come from a stretch of which later rounds repeat a
-/// part, the others from all stretches so far.
+/// Returns the keys of a round. About 20 % are new: 30 % come from the range of this round, the
+/// others from the ranges of all rounds so far.
 fn keys_of(round: u64) -> Vec<Observation> {
     let hasher = KeyHasher::new(1);
-    let fresh = KEYS_A_ROUND as u64 * 3 / 10;
-    (0..KEYS_A_ROUND as u64)
+    let fresh = KEYS_PER_ROUND as u64 * 3 / 10;
+    (0..KEYS_PER_ROUND as u64)
         .map(|i| {
             let number = match i % 10 {
                 0..3 => round * fresh + i,

@@ -1,11 +1,11 @@
-//! Each filter alone, one key at a time and in batches:
+//! Measures each filter alone, one key at a time and in batches:
 //! `cargo bench -p dedupstore-benches --bench observe`.
 //!
-//! For following one filter from change to change. To compare filters with each other or
-//! with peers use `compare`, which interleaves them.
+//! Use it to compare versions of one filter. To compare filters with each other or with other
+//! crates, use `compare`, which interleaves them.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dedupstore::{FilterSpec, KeyHasher, Observation, SeenSet, Verdict, registry};
+use dedupstore::{FilterSpec, KeyHasher, Observation, SeenSetBuilder, Verdict, registry};
 
 const BATCH: usize = 4096;
 
@@ -23,7 +23,11 @@ fn observe(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(BATCH as u64));
         for &descriptor in registry() {
             let spec = FilterSpec::with_defaults(descriptor);
-            let mut set = SeenSet::in_memory(&spec, size_mib << 23, 1).expect("enough memory");
+            let mut set = SeenSetBuilder::new(&spec)
+                .memory_bits(size_mib << 23)
+                .seed(1)
+                .build()
+                .expect("enough memory");
             let mut verdicts = vec![Verdict::New; BATCH];
             group.bench_function(BenchmarkId::new("batch", descriptor.name), |bencher| {
                 let keys = keys();

@@ -1,17 +1,17 @@
-//! The command line as a person or a script meets it: real processes, real files.
+//! `filter` without a store: lines, keys, inputs and errors.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
-use crate::running::{assert_prints, assert_refuses, run, standard_error};
+use crate::run_command::{assert_fails, assert_prints, run, standard_error};
 
 #[test]
-fn new_lines_come_out_in_order_with_their_bytes_untouched() {
+fn new_lines_are_printed_in_order_and_unchanged() {
     assert_prints(&["filter"], b"b\na\nb\nc\na\n", b"b\na\nc\n");
     assert_prints(&["filter"], b"a\r\nb\r\na\r\n", b"a\r\nb\r\n");
     assert_prints(&["filter"], b"\n\na\n\n", b"\na\n");
@@ -31,8 +31,8 @@ fn a_missing_last_newline_stays_missing() {
 }
 
 #[test]
-fn files_are_read_in_order_and_a_line_ends_where_its_file_does() {
-    let directory = TempDir::new().expect("a place");
+fn files_are_read_in_order_and_the_end_of_a_file_ends_its_last_line() {
+    let directory = TempDir::new().expect("a directory");
     let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     fs::write(&one, "a\nb").expect("written");
     fs::write(&two, "b\nc").expect("written");
@@ -42,7 +42,7 @@ fn files_are_read_in_order_and_a_line_ends_where_its_file_does() {
 }
 
 #[test]
-fn repeats_annotations_and_nul_lines() {
+fn repeated_annotate_and_null_options() {
     assert_prints(&["filter", "-d"], b"b\na\nb\nb\n", b"b\nb\n");
     assert_prints(
         &["filter", "--annotate"],
@@ -54,7 +54,7 @@ fn repeats_annotations_and_nul_lines() {
 }
 
 #[test]
-fn keys_are_fields_where_asked_for() {
+fn fields_as_keys() {
     assert_prints(
         &["filter", "--field", "2"],
         b"1 x\n2 y\n3  x\n",
@@ -73,14 +73,14 @@ fn keys_are_fields_where_asked_for() {
 }
 
 #[test]
-fn a_line_without_the_field_is_never_lost() {
+fn a_line_without_the_field_is_printed() {
     let output = run(&["filter", "--field", "2"], b"1 x\nalone\nalone\n2 x\n");
     assert_eq!(output.stdout, b"1 x\nalone\nalone\n");
-    assert!(standard_error(&output).contains("2 lines had no such field"));
+    assert!(standard_error(&output).contains("2 of 4 lines have no such field"));
 }
 
 #[test]
-fn a_line_of_a_hundred_megabytes_is_a_line() {
+fn a_line_can_have_a_hundred_megabytes() {
     let mut line = vec![b'x'; 100_000_000];
     line.push(b'\n');
     let mut input = line.clone();
@@ -91,25 +91,9 @@ fn a_line_of_a_hundred_megabytes_is_a_line() {
     assert_prints(&["filter"], &input, &expected);
 }
 
+/// New lines are printed before more input is waited for, because `tail -f` does not end.
 #[test]
-fn a_closed_pipe_ends_quietly() {
-    let mut child = Command::new(DEDUPSTORE)
-        .args(["generate", "shuffle:100", "--count", "100M"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("started");
-    let mut stdout = child.stdout.take().expect("piped");
-    stdout.read_exact(&mut [0; 10]).expect("some output");
-    drop(stdout);
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(standard_error(&output), "");
-}
-
-/// What came in must come out before more is waited for: `tail -f` has no end.
-#[test]
-fn a_slow_input_is_answered_at_once() {
+fn lines_of_a_slow_input_are_printed_at_once() {
     let mut child = Command::new(DEDUPSTORE)
         .arg("filter")
         .stdin(Stdio::piped())
@@ -119,17 +103,17 @@ fn a_slow_input_is_answered_at_once() {
     let mut stdin = child.stdin.take().expect("piped");
     let mut stdout = child.stdout.take().expect("piped");
     for line in [b"one\n", b"two\n"] {
-        stdin.write_all(line).expect("fed");
-        let mut answer = [0; 4];
-        stdout.read_exact(&mut answer).expect("answered");
-        assert_eq!(&answer, line);
+        stdin.write_all(line).expect("written");
+        let mut printed = [0; 4];
+        stdout.read_exact(&mut printed).expect("read");
+        assert_eq!(&printed, line);
     }
     drop(stdin);
-    assert!(child.wait().expect("it ends").success());
+    assert!(child.wait().expect("ended").success());
 }
 
 #[test]
-fn statistics_are_one_object_on_standard_error() {
+fn statistics_are_one_json_object_on_standard_error() {
     let output = run(&["filter", "--stats", "json"], b"a\nb\na\n");
     let stats: serde_json::Value = serde_json::from_slice(&output.stderr).expect("one object");
     let number = |key: &str| stats[key].as_f64().unwrap_or(f64::NAN);
@@ -145,47 +129,47 @@ fn statistics_are_one_object_on_standard_error() {
 }
 
 #[test]
-fn what_cannot_be_is_said_and_nothing_is_printed() {
-    let directory = TempDir::new().expect("a place");
+fn wrong_arguments_are_reported_and_nothing_is_printed() {
+    let directory = TempDir::new().expect("a directory");
     let path = directory.path().to_str().expect("text");
-    assert_refuses(&["filter", path], &["is a directory"]);
-    assert_refuses(
+    assert_fails(&["filter", path], &["is a directory"]);
+    assert_fails(
         &["filter", "/no/such/file"],
         &["/no/such/file", "No such file"],
     );
-    assert_refuses(
+    assert_fails(
         &["filter", "--memory", "0"],
         &["at least 64 bits", "--memory"],
     );
-    assert_refuses(
+    assert_fails(
         &["filter", "--memory", "lots"],
         &["64MiB, 2GB or 65536", "`lots`"],
     );
-    assert_refuses(&["filter", "--memory", "900TB"], &["at most", "--memory"]);
-    assert_refuses(
+    assert_fails(&["filter", "--memory", "900TB"], &["at most", "--memory"]);
+    assert_fails(
         &["filter", "--filter", "nonsense:k=x"],
         &["no filter `nonsense`", "bloom"],
     );
-    assert_refuses(&["filter", "--filter", "blom"], &["did you mean `bloom`?"]);
-    assert_refuses(
+    assert_fails(&["filter", "--filter", "blom"], &["did you mean `bloom`?"]);
+    assert_fails(
         &["filter", "--filter", "bloom:k=x"],
         &["`k`", "from 1 to 32", "`x`"],
     );
-    assert_refuses(&["filter", "--field", "0"], &["counted from 1"]);
-    assert_refuses(&["filter", "--nonsense"], &["--nonsense"]);
-    assert_refuses(
+    assert_fails(&["filter", "--field", "0"], &["counted from 1"]);
+    assert_fails(&["filter", "--nonsense"], &["--nonsense"]);
+    assert_fails(
         &["simulate", "--filter", "rlbs", "--stream", "shuffle:1"],
         &["rlbsbf"],
     );
-    assert_refuses(&["generate", "shuffle:0"], &["above 0 and at most 100"]);
-    assert_refuses(&[], &["Usage"]);
+    assert_fails(&["generate", "shuffle:0"], &["above 0 and at most 100"]);
+    assert_fails(&[], &["Usage"]);
 }
 
-/// Where a good file comes first, a bad one still stops everything before it starts.
+/// A missing file is reported before any line of an earlier file is printed.
 #[test]
 fn every_file_is_checked_before_any_is_read() {
     let good = fixture("crawl.log");
-    assert_refuses(
+    assert_fails(
         &["filter", good.to_str().expect("text"), "/no/such/file"],
         &["/no/such/file"],
     );
@@ -193,165 +177,29 @@ fn every_file_is_checked_before_any_is_read() {
 
 #[cfg(unix)]
 #[test]
-fn an_unreadable_file_is_named() {
+fn an_unreadable_file_is_reported() {
     use std::os::unix::fs::PermissionsExt;
-    let directory = TempDir::new().expect("a place");
+    let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("secret");
     fs::write(&path, "a\n").expect("written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("changed");
     if File::open(&path).is_ok() {
-        eprintln!("skipped: this user may read everything");
+        eprintln!("skipped: this user can read all files");
         return;
     }
-    assert_refuses(
+    assert_fails(
         &["filter", path.to_str().expect("text")],
         &["secret", "Permission denied"],
     );
 }
 
-#[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error_not_a_silence() {
-    let full = File::options()
-        .write(true)
-        .open("/dev/full")
-        .expect("Linux has one");
-    let output = Command::new(DEDUPSTORE)
-        .args(["generate", "shuffle:50"])
-        .stdout(full)
-        .stderr(Stdio::piped())
-        .output()
-        .expect("started");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(standard_error(&output).contains("No space left"));
-}
-
-/// A generated stream simulated from its text gives the numbers of `--stream`.
-#[test]
-fn a_stream_and_its_text_are_the_same_stream() {
-    let filters = [
-        "--filter", "all", "--memory", "1KiB", "--seed", "3", "--json",
-    ];
-    let count = ["--count", "20k"];
-    let rates = |output: &Output| -> Vec<(String, u64, u64, u64)> {
-        let text = String::from_utf8_lossy(&output.stdout);
-        let rows = text.lines().map(|line| {
-            let row: serde_json::Value = serde_json::from_str(line).expect("an object");
-            let number = |key: &str| row[key].as_u64().expect(key);
-            (
-                row["filter"].to_string(),
-                number("distinct"),
-                number("fp"),
-                number("fn"),
-            )
-        });
-        rows.collect()
-    };
-    for stream in ["shuffle:60", "uniform:30", "zipf:1.1:5000", "crawl:3:200"] {
-        let text = run(
-            &[&["generate", stream, "--seed", "3"], &count[..]].concat(),
-            b"",
-        )
-        .stdout;
-        let from_text = run(&[&["simulate"], &filters[..]].concat(), &text);
-        let direct = [&["simulate", "--stream", stream], &filters[..], &count[..]].concat();
-        let direct = rates(&run(&direct, b""));
-        assert!(!direct.is_empty());
-        assert_eq!(rates(&from_text), direct, "{stream}");
-    }
-}
-
-#[test]
-fn simulate_prints_every_key_of_its_contract() {
-    let log = fixture("crawl.log");
-    let output = run(
-        &[
-            "simulate",
-            log.to_str().expect("text"),
-            "--memory",
-            "2KiB",
-            "--json",
-        ],
-        b"",
-    );
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let row: serde_json::Value = serde_json::from_str(line).expect("an object");
-        for key in [
-            "schema",
-            "filter",
-            "memory_bits",
-            "stream",
-            "count",
-            "distinct",
-            "repeats",
-            "fp",
-            "fn",
-            "fpr",
-            "fnr",
-            "fpr_n",
-            "fnr_n",
-            "load",
-            "predicted_fpr",
-            "predicted_fnr",
-            "wfp",
-            "wfn",
-            "ns_per_observation",
-        ] {
-            assert!(row.get(key).is_some(), "{key} is missing in {line}");
-        }
-        assert_eq!(
-            (&row["count"], &row["memory_bits"]),
-            (&10_000.into(), &16_384.into())
-        );
-    }
-}
-
-/// The fixture is what its command makes.
-#[test]
-fn the_crawl_log_is_generated() {
-    let made = run(
-        &[
-            "generate",
-            "crawl:24:300",
-            "--count",
-            "10000",
-            "--seed",
-            "1",
-        ],
-        b"",
-    );
-    let kept = fs::read(fixture("crawl.log")).expect("kept");
-    assert!(made.stdout == kept);
-}
-
-#[test]
-fn exact_where_memory_is_ample() {
-    let log = fs::read(fixture("crawl.log")).expect("kept");
-    let mut met = std::collections::HashSet::new();
+fn the_output_is_exact_with_enough_memory() {
+    let log = fs::read(fixture("crawl.log")).expect("a file");
+    let mut seen = std::collections::HashSet::new();
     let expected: Vec<&[u8]> = log
         .split_inclusive(|&byte| byte == b'\n')
-        .filter(|line| met.insert(*line))
+        .filter(|line| seen.insert(*line))
         .collect();
     assert_prints(&["filter"], &log, &expected.concat());
-}
-
-#[test]
-fn help_and_completions_are_there() {
-    for arguments in [
-        &["--help"][..],
-        &["filter", "--help"],
-        &["simulate", "--help"],
-        &["generate", "--help"],
-        &["filters"],
-        &["filters", "bloom"],
-        &["filters", "--json"],
-        &["completions", "bash"],
-        &["completions", "zsh"],
-        &["completions", "fish"],
-        &["completions", "powershell"],
-    ] {
-        let output = run(arguments, b"");
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
-        assert!(output.stdout.len() > 200, "{arguments:?}");
-    }
 }

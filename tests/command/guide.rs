@@ -1,4 +1,4 @@
-//! The guide's recipes, run as they stand.
+//! Runs the recipes of docs/GUIDE.md.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use dedupstore_tests::root;
 
 use crate::DEDUPSTORE;
 
-/// The fenced shell blocks, each with the heading above it.
+/// Returns the fenced shell blocks, each with its heading.
 fn recipes(text: &str) -> Vec<(String, String)> {
     let mut recipes: Vec<(String, String)> = Vec::new();
     let (mut heading, mut inside) = (String::new(), false);
@@ -35,22 +35,22 @@ fn recipes(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_recipe_works_as_it_stands() {
-    let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("kept");
+fn every_recipe_succeeds() {
+    let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("a file");
     let recipes = recipes(&guide);
     assert!(recipes.len() >= 9, "{}", recipes.len());
     let programs = Path::new(DEDUPSTORE).parent().expect("a directory");
     let path = std::env::var("PATH").expect("a path");
     for (heading, recipe) in recipes {
-        let place = tempfile::TempDir::new().expect("a place");
-        let fixtures = place.path().join("fixtures");
+        let directory = tempfile::TempDir::new().expect("a directory");
+        let fixtures = directory.path().join("fixtures");
         std::os::unix::fs::symlink(root().join("fixtures"), fixtures).expect("linked");
         let output = Command::new("sh")
             .args(["-e", "-c", &recipe])
-            .current_dir(place.path())
+            .current_dir(directory.path())
             .env("PATH", format!("{}:{path}", programs.display()))
             .output()
-            .expect("a shell");
+            .expect("started");
         assert!(
             output.status.success(),
             "{heading}:\n{recipe}\n{}{}",

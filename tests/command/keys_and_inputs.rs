@@ -1,4 +1,4 @@
-//! Keys out of lines and lines out of packed files, as the shell meets them.
+//! Keys of lines, compressed inputs, normalization and dry runs.
 
 use std::fs;
 use std::io::Write;
@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
-use crate::running::{assert_prints, assert_refuses, run, standard_error};
+use crate::run_command::{assert_fails, assert_prints, run, standard_error};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("in memory");
-    encoder.finish().expect("in memory")
+    encoder.write_all(bytes).expect("written");
+    encoder.finish().expect("written")
 }
 
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("in memory");
-    // As the tool does.
-    encoder.include_checksum(true).expect("it can");
-    encoder.write_all(bytes).expect("in memory");
-    encoder.finish().expect("in memory")
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("written");
+    // As the zstd command does.
+    encoder.include_checksum(true).expect("supported");
+    encoder.write_all(bytes).expect("written");
+    encoder.finish().expect("written")
 }
 
-/// The crawl log, and the lines of it that are new.
+/// Returns the crawl log and its new lines.
 fn crawl() -> (Vec<u8>, Vec<u8>) {
-    let log = fs::read(fixture("crawl.log")).expect("kept");
-    let mut met = std::collections::HashSet::new();
+    let log = fs::read(fixture("crawl.log")).expect("a file");
+    let mut seen = std::collections::HashSet::new();
     let new: Vec<&[u8]> = log
         .split_inclusive(|&byte| byte == b'\n')
-        .filter(|line| met.insert(*line))
+        .filter(|line| seen.insert(*line))
         .collect();
     let new = new.concat();
     (log, new)
@@ -43,46 +43,46 @@ fn write(directory: &TempDir, name: &str, bytes: &[u8]) -> (PathBuf, String) {
 }
 
 #[test]
-fn packed_files_are_read_by_what_they_are() {
-    let directory = TempDir::new().expect("a place");
+fn compressed_files_are_recognized_by_their_content() {
+    let directory = TempDir::new().expect("a directory");
     let (log, new) = crawl();
     let (first, second) = log.split_at(200_000);
     for threads in ["1", "3"] {
-        for (name, packed) in [
+        for (name, compressed) in [
             ("a.gz", gzip(&log)),
             ("a.zst", zstandard(&log)),
-            // Several members, or frames, behind one another.
+            // Several members or frames in a row.
             ("b.gz", [gzip(first), gzip(second)].concat()),
             ("b.zst", [zstandard(first), zstandard(second)].concat()),
-            ("without-ending", gzip(&log)),
-            ("wrong-ending.zst", gzip(&log)),
+            ("without-extension", gzip(&log)),
+            ("wrong-extension.zst", gzip(&log)),
             ("a.log", log.clone()),
             ("a.gz.txt", log.clone()),
         ] {
-            let (_, name) = write(&directory, name, &packed);
+            let (_, name) = write(&directory, name, &compressed);
             assert_prints(&["filter", "--threads", threads, &name], b"", &new);
-            assert_prints(&["filter", "--threads", threads], &packed, &new);
+            assert_prints(&["filter", "--threads", threads], &compressed, &new);
         }
     }
-    let (_, packed) = write(&directory, "c.gz", &gzip(b"a\nb\n"));
+    let (_, compressed) = write(&directory, "c.gz", &gzip(b"a\nb\n"));
     let (_, plain) = write(&directory, "c", b"b\nc\n");
     assert_prints(
-        &["filter", &packed, "-", &plain],
+        &["filter", &compressed, "-", &plain],
         &zstandard(b"x\na\n"),
         b"a\nb\nx\nc\n",
     );
     let (_, empty) = write(&directory, "empty.gz", b"");
     assert_prints(&["filter", &empty, &plain], b"", b"b\nc\n");
     assert_prints(
-        &["filter", "--decompress", "never", &packed],
+        &["filter", "--decompress", "never", &compressed],
         b"",
         &gzip(b"a\nb\n"),
     );
 }
 
 #[test]
-fn what_a_cut_off_or_damaged_file_still_holds_is_delivered() {
-    let directory = TempDir::new().expect("a place");
+fn complete_lines_of_a_truncated_or_corrupt_file_are_delivered() {
+    let directory = TempDir::new().expect("a directory");
     let (log, new) = crawl();
     let store = directory.path().join("links.dds");
     let store = store.to_str().expect("text");
@@ -90,11 +90,11 @@ fn what_a_cut_off_or_damaged_file_still_holds_is_delivered() {
         ("a.gz", gzip(&log), "gzip -t"),
         ("a.zst", zstandard(&log), "zstd -t"),
     ] {
-        let mut damaged = whole.clone();
-        let end = damaged.len() - 3;
-        damaged[end] ^= 1;
-        let cut = whole[..whole.len() * 3 / 4].to_vec();
-        for (bytes, what) in [(cut, "cut off"), (damaged, "damaged")] {
+        let mut corrupt = whole.clone();
+        let end = corrupt.len() - 3;
+        corrupt[end] ^= 1;
+        let truncated = whole[..whole.len() * 3 / 4].to_vec();
+        for (bytes, what) in [(truncated, "truncated"), (corrupt, "corrupt")] {
             let (_, name) = write(&directory, name, &bytes);
             for threads in ["1", "2"] {
                 let output = run(&["filter", "--threads", threads, &name], b"");
@@ -104,9 +104,9 @@ fn what_a_cut_off_or_damaged_file_still_holds_is_delivered() {
                     assert!(message.contains(part), "{part:?} is not in {message:?}");
                 }
                 assert!(!output.stdout.is_empty() && new.starts_with(&output.stdout));
-                assert!(output.stdout.ends_with(b"\n"), "no line is cut off");
+                assert!(output.stdout.ends_with(b"\n"), "only complete lines");
             }
-            // What was delivered is recorded, so the whole file brings just the rest.
+            // Delivered lines are recorded, so the complete file gives only the rest.
             let before = run(&["-q", "filter", store, &name, "--memory", "1MiB"], b"").stdout;
             let (_, name) = write(&directory, "whole.gz", &gzip(&log));
             let after = run(&["-q", "filter", store, &name], b"").stdout;
@@ -115,11 +115,11 @@ fn what_a_cut_off_or_damaged_file_still_holds_is_delivered() {
         }
     }
     let (_, name) = write(&directory, "no.gz", b"plain\n");
-    assert_refuses(&["filter", &name], &[&name, "gzip", "--decompress never"]);
+    assert_fails(&["filter", &name], &[&name, "gzip", "--decompress never"]);
 }
 
 #[test]
-fn keys_are_values_of_json_lines() {
+fn json_values_as_keys() {
     let lines = concat!(
         "{\"id\":1,\"request\":{\"url\":\"/a\"}}\n",
         "{\"request\":{\"url\":\"\\/a\"},\"id\":2}\n",
@@ -135,44 +135,46 @@ fn keys_are_values_of_json_lines() {
         "not json\n",
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
-    assert!(standard_error(&output).contains("2 lines had no such value and were passed on"));
+    assert!(
+        standard_error(&output).contains("2 of 5 lines have no such value and were treated as new")
+    );
     assert_prints(
         &["filter", "--json-key", "[1]"],
         b"[1,2]\n[3,2]\n[2,1]\n",
         b"[1,2]\n[2,1]\n",
     );
-    assert_refuses(
+    assert_fails(
         &["filter", "--json-key", "a..b"],
         &["request.url", "`a..b`"],
     );
 }
 
 #[test]
-fn keys_are_what_an_expression_matches() {
+fn regular_expression_matches_as_keys() {
     let lines = b"GET /a 200\nGET /a 304\nPOST /a 200\n\xff\n";
     let output = run(&["filter", "--key-regex", "GET (\\S+)"], lines);
     assert_eq!(output.stdout, b"GET /a 200\nPOST /a 200\n\xff\n");
-    assert!(standard_error(&output).contains("2 lines had no such match"));
+    assert!(standard_error(&output).contains("2 of 4 lines have no such match"));
     assert_prints(
         &["filter", "--key-regex", "[0-9]+"],
         b"a1\nb1\nc2\n",
         b"a1\nc2\n",
     );
-    assert_refuses(&["filter", "--key-regex", "a("], &["unclosed group"]);
+    assert_fails(&["filter", "--key-regex", "a("], &["unclosed group"]);
 }
 
 #[test]
-fn one_way_to_choose_a_key_at_a_time() {
+fn key_options_exclude_each_other() {
     let both = ["--json-key", "a", "--key-regex", "b", "--field", "1"];
     for pair in [&both[..4], &both[2..], &[&both[..2], &both[4..]].concat()] {
         let arguments = [&["filter"], pair].concat();
-        assert_refuses(&arguments, &["cannot be used with"]);
+        assert_fails(&arguments, &["cannot be used with"]);
     }
-    assert_refuses(&["filter", "--delimiter", ","], &["--field"]);
+    assert_fails(&["filter", "--delimiter", ","], &["--field"]);
 }
 
 #[test]
-fn spellings_of_a_url_are_one_key_where_asked_for() {
+fn normalize_treats_spellings_of_a_url_as_one_key() {
     let lines = b"HTTP://Harbour.example:80/a/../b#top\nhttp://harbour.example/b\n/b\n/b\n";
     assert_prints(
         &["filter", "--normalize", "whatwg"],
@@ -184,15 +186,15 @@ fn spellings_of_a_url_are_one_key_where_asked_for() {
         lines,
         b"HTTP://Harbour.example:80/a/../b#top\nhttp://harbour.example/b\n/b\n",
     );
-    assert_refuses(
+    assert_fails(
         &["filter", "--normalize", "idna"],
         &["none or whatwg", "`idna`"],
     );
 }
 
 #[test]
-fn a_store_knows_how_its_keys_are_spelled() {
-    let directory = TempDir::new().expect("a place");
+fn a_store_records_its_normalization() {
+    let directory = TempDir::new().expect("a directory");
     let path = |name: &str| {
         directory
             .path()
@@ -202,7 +204,7 @@ fn a_store_knows_how_its_keys_are_spelled() {
             .to_owned()
     };
     let (plain, urls) = (path("plain.dds"), path("urls.dds"));
-    let made = run(
+    let created = run(
         &[
             "create",
             &urls,
@@ -213,7 +215,12 @@ fn a_store_knows_how_its_keys_are_spelled() {
         ],
         b"",
     );
-    assert_eq!(made.status.code(), Some(0), "{}", standard_error(&made));
+    assert_eq!(
+        created.status.code(),
+        Some(0),
+        "{}",
+        standard_error(&created)
+    );
     assert_prints(
         &["filter", &urls],
         b"http://a.example\n",
@@ -230,22 +237,22 @@ fn a_store_knows_how_its_keys_are_spelled() {
         "--normalize none",
         "dedupstore create",
     ];
-    assert_refuses(&["filter", &urls, "--normalize", "none"], &parts);
-    assert_refuses(
+    assert_fails(&["filter", &urls, "--normalize", "none"], &parts);
+    assert_fails(
         &["filter", &urls, "--dry-run", "--normalize", "none"],
         &parts,
     );
 
-    let fresh = ["-q", "filter", &plain, "--memory", "64KiB"];
-    assert_prints(&fresh, b"http://a.example\n", b"http://a.example\n");
-    assert_refuses(&["filter", &plain, "--normalize", "whatwg"], &parts);
+    let first_run = ["-q", "filter", &plain, "--memory", "64KiB"];
+    assert_prints(&first_run, b"http://a.example\n", b"http://a.example\n");
+    assert_fails(&["filter", &plain, "--normalize", "whatwg"], &parts);
     assert_prints(&["filter", &plain, "--normalize", "none"], b"", b"");
 }
 
-/// The output is what a real run prints, and nothing is left behind.
+/// A dry run prints what a real run prints and changes no file.
 #[test]
 fn a_dry_run_records_nothing() {
-    let directory = TempDir::new().expect("a place");
+    let directory = TempDir::new().expect("a directory");
     let store = directory.path().join("links.dds");
     let name = store.to_str().expect("text");
     let dry = ["filter", name, "--dry-run", "--memory", "64KiB"];
@@ -257,7 +264,7 @@ fn a_dry_run_records_nothing() {
         assert_prints(&dry, b"a\nb\nb\n", b"b\n");
     }
     assert!(files(&store) == before);
-    assert_refuses(
+    assert_fails(
         &["filter", name, "--dry-run", "--memory", "1MiB"],
         &["contradicts"],
     );
@@ -265,12 +272,12 @@ fn a_dry_run_records_nothing() {
 
 fn files(store: &Path) -> Vec<Vec<u8>> {
     ["image.0", "image.1", "log.0", "log.1", "mark"]
-        .map(|name| fs::read(store.join(name)).expect("there"))
+        .map(|name| fs::read(store.join(name)).expect("a file"))
         .to_vec()
 }
 
 #[test]
-fn threads_and_line_buffering_change_nothing_but_the_time() {
+fn the_output_does_not_depend_on_threads_or_buffering() {
     let (log, new) = crawl();
     for options in [
         &["--threads", "2"][..],
@@ -281,5 +288,5 @@ fn threads_and_line_buffering_change_nothing_but_the_time() {
         let arguments = [&["filter"], options].concat();
         assert_prints(&arguments, &log, &new);
     }
-    assert_refuses(&["filter", "--threads", "0"], &["from 1 to 256"]);
+    assert_fails(&["filter", "--threads", "0"], &["from 1 to 256"]);
 }

@@ -1,18 +1,20 @@
-//! The tests of the command line, by running it. One program, so that it is linked once and
-//! its tests share the processors; a test that changes the process for others has no place
-//! here.
+//! The tests of the command line. They run the built program.
+//!
+//! All tests are one program, so that it is linked once and the tests run in parallel. A test must
+//! not change the state of the process, such as its environment.
 
-mod around_a_store;
-mod command_line;
+mod filter;
 mod guide;
 mod keys_and_inputs;
+mod maintenance;
 mod processes;
 mod readme;
-mod reproduce_cli;
-mod running;
+mod reproduce;
+mod run_command;
+mod simulate;
 mod snapshots;
+mod store_commands;
 mod terminal;
-mod upkeep_cli;
 
 /// The program under test.
 const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");

@@ -1,4 +1,4 @@
-//! The README's shell session, run as it stands.
+//! Runs the shell session of README.md and compares the output.
 #![cfg(unix)]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use dedupstore_tests::root;
 
 use crate::DEDUPSTORE;
 
-/// Each `$ command` of the console blocks, with the output that follows it.
+/// Returns each `$ command` of the console blocks with its output.
 fn sessions(text: &str) -> Vec<(String, String)> {
     let mut sessions: Vec<(String, String)> = Vec::new();
     let mut inside = false;
@@ -27,35 +27,40 @@ fn sessions(text: &str) -> Vec<(String, String)> {
     sessions
 }
 
-/// Times differ from run to run, and with them the widths of columns; nothing else may.
+/// Removes the times, which differ from run to run, and the widths of columns, which depend on
+/// them.
 fn without_times(text: &str) -> String {
-    let mut words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
-    for i in 1..words.len() {
-        if words[i].starts_with("ns") {
-            words[i - 1] = "…";
+    let mut in_table = false;
+    let lines = text.lines().map(|line| {
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        let is_header = words.last() == Some(&"ns/key");
+        if let (true, Some(time)) = (in_table, words.last_mut()) {
+            *time = "…";
         }
-    }
-    words.join(" ")
+        in_table = is_header || (in_table && !words.is_empty());
+        words.join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn the_session_prints_what_it_says() {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("kept");
+fn the_session_prints_the_output_shown() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("a file");
     let sessions = sessions(&readme);
     assert!(sessions.len() >= 3);
     let programs = Path::new(DEDUPSTORE).parent().expect("a directory");
     let path = std::env::var("PATH").expect("a path");
-    // A place of its own, as some commands leave something behind.
-    let place = tempfile::TempDir::new().expect("a place");
-    let fixtures = place.path().join("fixtures");
+    // Some commands create files.
+    let directory = tempfile::TempDir::new().expect("a directory");
+    let fixtures = directory.path().join("fixtures");
     std::os::unix::fs::symlink(root().join("fixtures"), fixtures).expect("linked");
     for (command, expected) in sessions {
         let output = Command::new("sh")
             .args(["-c", &command])
-            .current_dir(place.path())
+            .current_dir(directory.path())
             .env("PATH", format!("{}:{path}", programs.display()))
             .output()
-            .expect("a shell");
+            .expect("started");
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(
             without_times(&printed),

@@ -1,4 +1,4 @@
-//! `dedupstore reproduce`, run as a user runs it, at a ten-thousandth of the papers' size.
+//! `dedupstore reproduce`, at a ten-thousandth of the size of the papers.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
@@ -14,14 +14,14 @@ fn reproduce(arguments: &[&str]) -> Output {
         .args(arguments)
         .args(["--scale", "10000"])
         .output()
-        .expect("it runs")
+        .expect("started")
 }
 
 fn printed(arguments: &[&str]) -> String {
     let output = reproduce(arguments);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    assert_eq!(said, "", "nothing but data where nobody watches");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{message}");
+    assert_eq!(message, "", "no progress without a terminal");
     String::from_utf8(output.stdout).expect("text")
 }
 
@@ -30,19 +30,19 @@ fn cells(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// The file was printed by this command; the numbers do not depend on machine or threads.
+/// The fixture is the output of this command, which does not depend on machine or threads.
 #[test]
-fn a_table_is_what_it_was() {
-    let known = std::fs::read_to_string(fixture("reproduce-000-table-9.jsonl")).expect("kept");
-    assert_eq!(printed(&["000", "9", "--json", "--threads", "1"]), known);
+fn a_table_is_reproduced_exactly() {
+    let expected = std::fs::read_to_string(fixture("reproduce-000-table-9.jsonl")).expect("a file");
+    assert_eq!(printed(&["000", "9", "--json", "--threads", "1"]), expected);
     assert_eq!(
         printed(&["000", "table 9", "--json", "--threads", "3"]),
-        known
+        expected
     );
 }
 
 #[test]
-fn a_cell_has_the_keys_that_programs_rely_on() {
+fn a_cell_has_all_json_keys() {
     let cells = cells(&printed(&["000", "9", "--row", "512 MB", "--json"]));
     assert_eq!(cells.len(), 12);
     let mut keys = BTreeSet::from([
@@ -73,10 +73,10 @@ fn a_cell_has_the_keys_that_programs_rely_on() {
     }
 }
 
-/// At this size a rate has a standard error of one percent or two; the wrong cells are off
-/// by ten and fifteen, and the paper's bug brings them back.
+/// At this size, a rate has a standard error of one or two percent. The wrong cells deviate by ten
+/// to fifteen percent, and by less than five once the bug of the paper is reproduced.
 #[test]
-fn a_wrong_column_is_called_wrong_and_explained() {
+fn a_wrong_column_has_a_note() {
     let cells = cells(&printed(&["000", "9", "--row", "512 MB", "--json"]));
     let deviation = |column: &str| -> Vec<f64> {
         let of_column = cells.iter().filter(|cell| cell["column"] == column);
@@ -96,7 +96,7 @@ fn a_wrong_column_is_called_wrong_and_explained() {
 }
 
 #[test]
-fn people_get_a_table_with_notes() {
+fn the_text_output_is_a_table_with_notes() {
     let text = printed(&["003", "2", "--row", "1 billion (15 %), 64 MB"]);
     assert!(text.starts_with("Paper 003, Table 2\n\nrow"), "{text}");
     assert!(text.contains("SQF hashed"), "{text}");
@@ -104,21 +104,24 @@ fn people_get_a_table_with_notes() {
 }
 
 #[test]
-fn what_is_not_there_is_refused_with_what_is() {
+fn unknown_papers_tables_and_rows_are_reported() {
     for (arguments, expected) in [
-        (vec!["001"], "there is no paper `001`; there are: 000 ("),
+        (
+            vec!["001"],
+            "there is no paper `001`; the papers are: 000 (",
+        ),
         (
             vec!["004", "7"],
-            "paper 004 has no table `7` here; there are: Figure 4",
+            "paper 004 has no table `7` that can be reproduced; the tables are: Figure 4",
         ),
         (
             vec!["000", "9", "--row", "3 MB"],
-            "no cell of the table has that row",
+            "the table has no cell with that row",
         ),
     ] {
         let output = reproduce(&arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(expected), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
 }

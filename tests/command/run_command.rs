@@ -1,11 +1,11 @@
-//! Running the command line to its end, and what is expected of it then.
+//! Runs the command line and checks its output.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use crate::DEDUPSTORE;
 
-/// Runs with arguments and standard input to the end.
+/// Runs the program with arguments and standard input until it ends.
 pub fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(DEDUPSTORE)
         .args(arguments)
@@ -13,39 +13,39 @@ pub fn run(arguments: &[&str], input: &[u8]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("the command line was built");
+        .expect("started");
     let mut stdin = child.stdin.take().expect("piped");
     let input = input.to_vec();
-    let feeder = std::thread::spawn(move || {
-        // A command that stops reading early is not this test's concern.
+    let writer = std::thread::spawn(move || {
+        // The program may stop reading early.
         let _ = stdin.write_all(&input);
     });
-    let output = child.wait_with_output().expect("it ends");
-    feeder.join().expect("it was fed");
+    let output = child.wait_with_output().expect("ended");
+    writer.join().expect("written");
     output
 }
 
-/// What it said on standard error.
+/// Returns the standard error of a run.
 pub fn standard_error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Success, with just this on standard output.
+/// Checks that a command succeeds and prints exactly this.
 #[track_caller]
 pub fn assert_prints(arguments: &[&str], input: &[u8], expected: &[u8]) {
     let output = run(arguments, input);
     assert_eq!(output.status.code(), Some(0), "{}", standard_error(&output));
     assert!(
         output.stdout == expected,
-        "{arguments:?} printed {:?}, not {:?}",
+        "{arguments:?} printed {:?}; expected {:?}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(expected),
     );
 }
 
-/// An error: exit code 2, nothing on standard output, one message with these parts.
+/// Checks that a command fails with exit code 2, prints nothing, and reports these texts.
 #[track_caller]
-pub fn assert_refuses(arguments: &[&str], parts: &[&str]) {
+pub fn assert_fails(arguments: &[&str], parts: &[&str]) {
     let output = run(arguments, b"");
     let message = standard_error(&output);
     assert_eq!(output.status.code(), Some(2), "{message}");

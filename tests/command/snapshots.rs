@@ -1,20 +1,20 @@
-//! What people read, word for word: help, `inspect`, and every error message.
+//! The exact texts for users: help, `inspect`, `explain` and error messages.
 //!
-//! The words are in `fixtures/snapshots`. A change to them is a change to be looked at: run
-//! with `UPDATE_SNAPSHOTS=1`, and read the difference.
+//! They are in `fixtures/snapshots`. To change them, run with `UPDATE_SNAPSHOTS=1` and review the
+//! difference.
 #![cfg(unix)]
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use dedupstore::store::{OpenOptions, Store};
-use dedupstore_tests::fixture;
+use dedupstore::store::Store;
+use dedupstore_tests::{fixture, root};
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
 
-/// Both streams of a command run in a directory, under the command itself.
+/// Runs a command in a directory; returns the command, both output streams and the exit code.
 fn transcript(directory: &Path, command: &str) -> String {
     let output = Command::new("sh")
         .args(["-c", &command.replace("dedupstore", "\"$0\""), DEDUPSTORE])
@@ -22,7 +22,7 @@ fn transcript(directory: &Path, command: &str) -> String {
         .env_remove("NO_COLOR")
         .stdin(Stdio::null())
         .output()
-        .expect("a shell");
+        .expect("started");
     let (stdout, stderr) = (&output.stdout, &output.stderr);
     let text = String::from_utf8_lossy(&[&stdout[..], &stderr[..]].concat()).into_owned();
     let code = output.status.code().unwrap_or(-1);
@@ -31,26 +31,26 @@ fn transcript(directory: &Path, command: &str) -> String {
 }
 
 #[track_caller]
-fn assert_is_kept(name: &str, found: &str) {
+fn assert_matches_snapshot(name: &str, found: &str) {
     let path = fixture("snapshots").join(name);
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::create_dir_all(fixture("snapshots")).expect("a place");
+        fs::create_dir_all(fixture("snapshots")).expect("created");
         fs::write(&path, found).expect("written");
         return;
     }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
-    let difference = kept
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    let difference = expected
         .lines()
         .zip(found.lines())
-        .find(|(kept, found)| kept != found);
+        .find(|(expected, found)| expected != found);
     assert!(
-        kept == found,
-        "{} differs, first in {difference:?}; if that is meant, run again with UPDATE_SNAPSHOTS=1",
+        expected == found,
+        "{} differs, first in {difference:?}; if this is intended, run again with UPDATE_SNAPSHOTS=1",
         path.display()
     );
 }
 
-/// Lists that grow with the engine, and have tests of their own.
+/// Removes the lists of streams and filters, which grow with the engine and have other tests.
 fn without_lists(text: &str) -> String {
     let mut kept = String::new();
     let mut inside = false;
@@ -66,41 +66,65 @@ fn without_lists(text: &str) -> String {
     kept.replace(&filters.join(", "), "…")
 }
 
+/// Returns the subcommands that `dedupstore --help` lists.
+fn subcommands() -> Vec<String> {
+    let output = Command::new(DEDUPSTORE).arg("--help").output();
+    let help = String::from_utf8(output.expect("started").stdout).expect("text");
+    let list = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty());
+    // Descriptions that are wrapped continue on lines that are indented more.
+    list.filter_map(|line| line.strip_prefix("  "))
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .filter(|name| name != "help")
+        .collect()
+}
+
 #[test]
-fn help() {
-    let place = TempDir::new().expect("a place");
-    for command in [
-        "",
-        "filter",
-        "create",
-        "contains",
-        "simulate",
-        "advise",
-        "generate",
-        "filters",
-        "inspect",
-        "explain",
-        "verify",
-        "repair",
-        "backup",
-        "checkpoint",
-        "merge",
-        "playground",
-        "completions",
-        "man",
-    ] {
-        let (name, words) = match command {
-            "" => ("help.txt".to_owned(), "dedupstore --help".to_owned()),
-            command => (
-                format!("help-{command}.txt"),
-                format!("dedupstore {command} --help"),
-            ),
-        };
-        assert_is_kept(&name, &without_lists(&transcript(place.path(), &words)));
+fn help_of_every_command() {
+    let directory = TempDir::new().expect("a directory");
+    let help = transcript(directory.path(), "dedupstore --help");
+    assert_matches_snapshot("help.txt", &without_lists(&help));
+    let commands = subcommands();
+    assert!(commands.len() >= 18, "{commands:?}");
+    for command in &commands {
+        let help = transcript(directory.path(), &format!("dedupstore {command} --help"));
+        assert_matches_snapshot(&format!("help-{command}.txt"), &without_lists(&help));
+    }
+    for entry in fs::read_dir(fixture("snapshots")).expect("snapshots") {
+        let name = entry.expect("an entry").file_name();
+        let name = name.to_str().expect("text");
+        if let Some(command) = name.strip_prefix("help-") {
+            let command = command.trim_end_matches(".txt").to_owned();
+            assert!(commands.contains(&command), "{name} is of no command");
+        }
     }
 }
 
-/// Numbers in front of a unit of time differ from day to day.
+/// The guarantees describe the default filter in the words of `filter --help`, which the command
+/// computes.
+#[test]
+fn the_guarantees_describe_the_default_filter() {
+    let help = Command::new(DEDUPSTORE).args(["filter", "--help"]).output();
+    let help = String::from_utf8(help.expect("started").stdout).expect("text");
+    let words: Vec<&str> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    let start = help.find("The default filter is").expect("the description");
+    let length = help[start..].find(" A line without").expect("its end");
+    let description = &help[start..start + length];
+    assert!(description.contains(dedupstore::DEFAULT_FILTER));
+    let guarantees = fs::read_to_string(root().join("docs/GUARANTEES.md")).expect("a document");
+    assert!(
+        guarantees.contains(description),
+        "docs/GUARANTEES.md must contain: {description}"
+    );
+}
+
+/// Replaces times like `3 days ago`.
 fn without_times(text: &str) -> String {
     let mut words: Vec<&str> = text.split(' ').collect();
     for i in 2..words.len() {
@@ -113,20 +137,20 @@ fn without_times(text: &str) -> String {
 
 #[test]
 fn inspect_and_explain() {
-    let place = TempDir::new().expect("a place");
-    let kept = fixture("stores/version-1-bloom.dds");
-    std::os::unix::fs::symlink(kept, place.path().join("links.dds")).expect("linked");
-    let page = transcript(place.path(), "dedupstore inspect links.dds");
-    assert_is_kept("inspect.txt", &without_times(&page));
-    let page = transcript(place.path(), "dedupstore explain links.dds key");
-    assert_is_kept("explain.txt", &page);
+    let directory = TempDir::new().expect("a directory");
+    let store = fixture("stores/version-1-bloom.dds");
+    std::os::unix::fs::symlink(store, directory.path().join("links.dds")).expect("linked");
+    let page = transcript(directory.path(), "dedupstore inspect links.dds");
+    assert_matches_snapshot("inspect.txt", &without_times(&page));
+    let page = transcript(directory.path(), "dedupstore explain links.dds key");
+    assert_matches_snapshot("explain.txt", &page);
 }
 
-/// Every way in which a store, an option or an input cannot be what was asked for.
+/// One command for every kind of error.
 #[test]
-fn errors() {
-    let place = TempDir::new().expect("a place");
-    let at = |name: &str| place.path().join(name);
+fn error_messages() {
+    let directory = TempDir::new().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
     for (name, options) in [
         ("busy.dds", "--seed 1"),
         ("cut.dds", "--seed 1"),
@@ -136,18 +160,18 @@ fn errors() {
         ("newer.dds", "--seed 1"),
     ] {
         transcript(
-            place.path(),
+            directory.path(),
             &format!("dedupstore create {name} --memory 64KiB --filter bloom:k=4 {options}"),
         );
     }
-    fs::write(at("file.dds"), "mine").expect("written");
-    fs::create_dir(at("folder.dds")).expect("made");
+    fs::write(at("file.dds"), "not a store").expect("written");
+    fs::create_dir(at("folder.dds")).expect("created");
     fs::write(at("no.gz"), "plain\n").expect("written");
     fs::write(at("cut.gz"), [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3]).expect("written");
     let image = File::options().write(true).open(at("cut.dds/image.0"));
-    image.expect("there").set_len(5000).expect("cut");
+    image.expect("a file").set_len(5000).expect("truncated");
     make_newer(&at("newer.dds/image.0"));
-    let _writer = Store::open(at("busy.dds"), OpenOptions::default()).expect("alone");
+    let _writer = Store::open(at("busy.dds")).expect("opened");
 
     let commands = [
         "dedupstore filter busy.dds",
@@ -172,6 +196,7 @@ fn errors() {
         "dedupstore filter --memory lots",
         "dedupstore filter --memory 0",
         "dedupstore filter --field 0",
+        "dedupstore filter --field 1-3",
         "dedupstore filter --field 1 --json-key a",
         "dedupstore filter --json-key a..b",
         "dedupstore filter --key-regex 'a('",
@@ -194,18 +219,18 @@ fn errors() {
     ];
     let found: String = commands
         .iter()
-        .map(|command| transcript(place.path(), command))
+        .map(|command| transcript(directory.path(), command))
         .collect();
-    assert_is_kept("errors.txt", &without_lists(&found));
+    assert_matches_snapshot("errors.txt", &without_lists(&found));
 }
 
-/// Gives an image a version that will not come soon, and a checksum that fits.
+/// Gives an image a format version of the far future, with a valid checksum.
 fn make_newer(image: &Path) {
     const VERSION: usize = 8;
     const CHECKSUM: usize = 4092;
-    let mut bytes = fs::read(image).expect("there");
+    let mut bytes = fs::read(image).expect("a file");
     bytes[VERSION..VERSION + 4].copy_from_slice(&1000u32.to_le_bytes());
-    // Seeded with its place, which for a superblock is nothing.
+    // The checksum is seeded with the block's position, which is zero for a superblock.
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&[0; 32]);
     hasher.update(&bytes[..CHECKSUM]);

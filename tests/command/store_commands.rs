@@ -1,4 +1,4 @@
-//! What the command line offers around a store: explaining, merging, sizing, watching.
+//! Commands on stores: create, explain, merge, inspect, and the options of filter for stores.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,12 +11,12 @@ use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
 
-/// A directory to run commands in.
-struct Place(TempDir);
+/// A temporary directory in which commands are run.
+struct WorkingDirectory(TempDir);
 
-impl Place {
+impl WorkingDirectory {
     fn new() -> Self {
-        Place(TempDir::new().expect("a place"))
+        WorkingDirectory(TempDir::new().expect("a directory"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -37,24 +37,24 @@ impl Place {
     fn run(&self, arguments: &str, input: &str) -> Output {
         let mut child = self.command(arguments).spawn().expect("started");
         let mut stdin = child.stdin.take().expect("piped");
-        // A command that reads nothing is not this test's concern.
+        // The command may not read its input.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
-        child.wait_with_output().expect("it ends")
+        child.wait_with_output().expect("ended")
     }
 
-    /// Standard output of a command that must succeed.
+    /// Returns the standard output of a command that must succeed.
     #[track_caller]
     fn prints(&self, arguments: &str, input: &str) -> String {
         let output = self.run(arguments, input);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{arguments}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {message}");
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The message of a command that must fail.
+    /// Returns the standard error of a command that must fail.
     #[track_caller]
-    fn refuses(&self, arguments: &str) -> String {
+    fn fails(&self, arguments: &str) -> String {
         let output = self.run(arguments, "");
         assert_eq!(output.status.code(), Some(2), "{arguments}");
         String::from_utf8(output.stderr).expect("text")
@@ -62,128 +62,131 @@ impl Place {
 }
 
 #[test]
-fn a_verdict_is_explained() {
-    let place = Place::new();
-    place.prints("create a.dds --memory 1KiB --seed 1 --normalize whatwg", "");
-    place.prints("filter a.dds", "http://a.example/\n");
-    let page = place.prints("explain a.dds HTTP://A.example", "");
+fn explain_shows_the_cells_and_the_verdict() {
+    let directory = WorkingDirectory::new();
+    directory.prints("create a.dds --memory 1KiB --seed 1 --normalize whatwg", "");
+    directory.prints("filter a.dds", "http://a.example/\n");
+    let page = directory.prints("explain a.dds HTTP://A.example", "");
     for part in [
         "normalized   http://a.example/",
         "verdict      seen",
         ": 1\n",
-        "taken for seen",
+        "would be reported as seen too",
     ] {
         assert!(page.contains(part), "{part:?} is not in {page}");
     }
-    let object = place.prints("explain a.dds b --json", "");
+    let object = directory.prints("explain a.dds b --json", "");
     let object: Value = serde_json::from_str(&object).expect("an object");
     assert_eq!(
         (&object["schema"], &object["verdict"]),
         (&1.into(), &"new".into())
     );
     assert_eq!(object["places"].as_array().map(Vec::len), Some(6));
-    let observations = place.prints("inspect a.dds --json", "");
+    let observations = directory.prints("inspect a.dds --json", "");
     assert!(
         observations.contains("\"observations\":1,"),
-        "nothing was recorded"
+        "explain recorded a key"
     );
 }
 
 #[test]
-fn every_filter_says_why() {
-    let place = Place::new();
+fn explain_works_for_every_filter() {
+    let directory = WorkingDirectory::new();
     for descriptor in dedupstore::registry() {
         let name = descriptor.name;
         let store = format!("{name}.dds");
-        place.prints(
+        directory.prints(
             &format!("create {store} --memory 1KiB --seed 1 --filter {name}"),
             "",
         );
-        place.prints(&format!("filter {store}"), "a\nb\n");
-        let object = place.prints(&format!("explain {store} a --json"), "");
+        directory.prints(&format!("filter {store}"), "a\nb\n");
+        let object = directory.prints(&format!("explain {store} a --json"), "");
         let object: Value = serde_json::from_str(&object).expect("an object");
         assert_eq!(object["verdict"], "seen", "{name}");
         let cells = object["places"].as_array().map(Vec::len);
         assert!(cells > Some(0), "{name}: {object}");
-        let page = place.prints(&format!("explain {store} never"), "");
+        let page = directory.prints(&format!("explain {store} never"), "");
         assert!(page.contains("\nbecause      "), "{name}: {page}");
         assert!(page.lines().count() < 45, "{name}: {page}");
     }
 }
 
 #[test]
-fn two_stores_become_one_where_they_can() {
-    let place = Place::new();
+fn merge_creates_the_union_or_reports_why_not() {
+    let directory = WorkingDirectory::new();
     for (name, options) in [
         ("a.dds", "--memory 64KiB --seed 7 --filter bloom"),
         ("b.dds", "--memory 64KiB --seed 7 --filter bloom"),
         ("seed.dds", "--memory 64KiB --seed 8 --filter bloom"),
         ("size.dds", "--memory 32KiB --seed 7 --filter bloom"),
         (
-            "spelled.dds",
+            "normalized.dds",
             "--memory 64KiB --seed 7 --filter bloom --normalize whatwg",
         ),
         ("stable.dds", "--memory 64KiB --seed 7 --filter stable"),
         ("stable2.dds", "--memory 64KiB --seed 7 --filter stable"),
     ] {
-        place.prints(&format!("create {name} {options}"), "");
+        directory.prints(&format!("create {name} {options}"), "");
     }
-    place.prints("filter a.dds", "one\nboth\n");
-    place.prints("filter b.dds", "two\nboth\n");
-    place.prints("merge c.dds a.dds b.dds", "");
-    place.prints("contains c.dds one two both", "");
-    assert_eq!(place.run("contains c.dds three", "").status.code(), Some(1));
-    place.prints("verify c.dds", "");
-    assert_eq!(place.prints("filter c.dds", "one\nthree\n"), "three\n");
+    directory.prints("filter a.dds", "one\nboth\n");
+    directory.prints("filter b.dds", "two\nboth\n");
+    directory.prints("merge c.dds a.dds b.dds", "");
+    directory.prints("contains c.dds one two both", "");
+    assert_eq!(
+        directory.run("contains c.dds three", "").status.code(),
+        Some(1)
+    );
+    directory.prints("verify c.dds", "");
+    assert_eq!(directory.prints("filter c.dds", "one\nthree\n"), "three\n");
     for (other, reason) in [
         ("seed.dds", "seeds differ, 7 and 8"),
         ("size.dds", "memory sizes differ"),
-        ("spelled.dds", "normalizations differ, none and whatwg"),
+        ("normalized.dds", "normalizations differ, none and whatwg"),
         ("stable.dds", "filters differ"),
     ] {
-        let message = place.refuses(&format!("merge d.dds a.dds {other}"));
+        let message = directory.fails(&format!("merge d.dds a.dds {other}"));
         assert!(message.contains(reason), "{message}");
     }
-    let message = place.refuses("merge d.dds stable.dds stable2.dds");
+    let message = directory.fails("merge d.dds stable.dds stable2.dds");
     assert!(message.contains("it forgets"), "{message}");
     assert!(
-        place
-            .refuses("merge c.dds a.dds b.dds")
-            .contains("exists already")
+        directory
+            .fails("merge c.dds a.dds b.dds")
+            .contains("already exists")
     );
-    assert!(!place.path("d.dds").exists());
+    assert!(!directory.path("d.dds").exists());
 }
 
 #[test]
-fn a_size_is_chosen_and_explained() {
-    let place = Place::new();
-    let made = place.prints("create a.dds --expect 1M --fpr 1%", "");
-    assert!(made.contains("1,000,000 distinct keys"), "{made}");
-    let inspected = place.prints("inspect a.dds --json", "");
+fn create_chooses_a_size_and_gives_the_reason() {
+    let directory = WorkingDirectory::new();
+    let created = directory.prints("create a.dds --expect 1M --fpr 1%", "");
+    assert!(created.contains("1,000,000 distinct keys"), "{created}");
+    let inspected = directory.prints("inspect a.dds --json", "");
     let inspected: Value = serde_json::from_str(&inspected).expect("an object");
     let bits = inspected["memory_bits"].as_u64().expect("a number");
-    // 9.59 bits a key are the least for one in a hundred.
+    // A Bloom filter needs at least 9.59 bits per key for a rate of 1 %.
     assert!((9_585_000..10_200_000).contains(&bits), "{bits}");
 
     let log = fixture("crawl.log");
     let log = log.to_str().expect("text");
-    let made = place.prints(&format!("create b.dds --for {log} --memory 4KiB"), "");
+    let created = directory.prints(&format!("create b.dds --for {log} --memory 4KiB"), "");
     assert!(
-        made.contains("2,144 distinct keys") && made.contains("4 KiB"),
-        "{made}"
+        created.contains("2,144 distinct keys") && created.contains("4 KiB"),
+        "{created}"
     );
     let hosts = format!("create c.dds --for {log} --key-regex //([^/]*)/");
-    let made = place.prints(&hosts, "");
-    assert!(made.contains("24 distinct keys"), "{made}");
+    let created = directory.prints(&hosts, "");
+    assert!(created.contains("24 distinct keys"), "{created}");
 }
 
 #[test]
-fn metrics_are_whole_and_true_at_the_end() {
-    let place = Place::new();
-    place.prints("create a.dds --memory 64KiB", "");
+fn metrics_are_complete_and_correct_at_the_end() {
+    let directory = WorkingDirectory::new();
+    directory.prints("create a.dds --memory 64KiB", "");
     let arguments = "filter a.dds --metrics m.prom --metrics-every 1ms --field 2";
-    place.prints(arguments, "1 a\n2 b\n3 a\nalone\n");
-    let text = fs::read_to_string(place.path("m.prom")).expect("written");
+    directory.prints(arguments, "1 a\n2 b\n3 a\nalone\n");
+    let text = fs::read_to_string(directory.path("m.prom")).expect("written");
     for line in [
         "dedupstore_items_total{verdict=\"new\"} 2",
         "dedupstore_items_total{verdict=\"seen\"} 1",
@@ -205,21 +208,21 @@ fn metrics_are_whole_and_true_at_the_end() {
             "{line}"
         );
     }
-    let left: Vec<_> = fs::read_dir(place.0.path()).expect("there").collect();
+    let left: Vec<_> = fs::read_dir(directory.0.path()).expect("a file").collect();
     assert_eq!(
         left.len(),
         2,
-        "the store and the metrics, and nothing half written"
+        "only the store and the metrics, no temporary file"
     );
-    place.prints("filter --metrics memory.prom", "a\n");
+    directory.prints("filter --metrics memory.prom", "a\n");
 }
 
 #[cfg(unix)]
 #[test]
-fn watching_goes_on_until_the_reader_leaves() {
-    let place = Place::new();
-    place.prints("create a.dds --memory 64KiB", "");
-    let mut child = place
+fn inspect_watch_runs_until_the_pipe_is_closed() {
+    let directory = WorkingDirectory::new();
+    directory.prints("create a.dds --memory 64KiB", "");
+    let mut child = directory
         .command("inspect a.dds --json --watch=10ms")
         .spawn()
         .expect("started");
@@ -230,75 +233,89 @@ fn watching_goes_on_until_the_reader_leaves() {
         assert_eq!(object["schema"], 1);
     }
     drop(lines);
-    assert!(child.wait().expect("it ends").success());
+    assert!(child.wait().expect("ended").success());
 }
 
 #[test]
-fn a_simulation_is_a_page() {
-    let place = Place::new();
-    let table = place.prints(
+fn simulate_writes_an_html_page() {
+    let directory = WorkingDirectory::new();
+    let table = directory.prints(
         "simulate --stream shuffle:50 -n 20k --memory 2KiB --html a.html",
         "",
     );
-    assert!(table.contains("bloom"), "the table is printed all the same");
-    let page = fs::read_to_string(place.path("a.html")).expect("written");
+    assert!(table.contains("bloom"), "the table is printed too");
+    let page = fs::read_to_string(directory.path("a.html")).expect("written");
     assert!(page.contains("\"stream\":\"shuffle:50\""));
 }
 
 #[test]
-fn the_manual_covers_every_command() {
-    let place = Place::new();
-    assert!(place.prints("man", "").contains(".TH dedupstore"));
-    fs::create_dir(place.path("man")).expect("made");
-    place.prints("man --to man", "");
-    assert!(place.path("man/dedupstore-filter.1").is_file());
+fn man_writes_one_page_per_command() {
+    let directory = WorkingDirectory::new();
+    assert!(directory.prints("man", "").contains(".TH dedupstore"));
+    fs::create_dir(directory.path("man")).expect("created");
+    directory.prints("man --to man", "");
+    let page = fs::read_to_string(directory.path("man/dedupstore-filter.1")).expect("a page");
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        page.contains(&format!("\"dedupstore {version}\"")),
+        "{page}"
+    );
+    for section in ["NAME", "OPTIONS", "FILTER", "EXAMPLES", "VERSION"] {
+        assert!(
+            page.contains(&format!("\n.SH {section}\n")),
+            "{section} is not in {page}"
+        );
+    }
 }
 
-/// The page is in the binary if it had been built before it.
+/// The binary contains the page only if the page was built before it.
 #[cfg(unix)]
 #[test]
-fn the_playground_serves_the_page_to_this_machine_alone() {
+fn playground_serves_the_page_to_this_machine_only() {
     use std::io::Read;
     use std::net::TcpStream;
 
-    let place = Place::new();
-    let mut child = place.command("playground").spawn().expect("started");
+    let directory = WorkingDirectory::new();
+    let mut child = directory.command("playground").spawn().expect("started");
     let mut address = String::new();
     let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
     stdout.read_line(&mut address).expect("text");
     let Some(host) = address.trim().strip_prefix("http://") else {
-        assert_eq!(child.wait().expect("it ends").code(), Some(2));
+        let output = child.wait_with_output().expect("ended");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("cargo xtask playground"), "{message}");
         eprintln!("skipped: this binary was built without the page");
         return;
     };
     let host = host.trim_end_matches('/');
-    let ask = |named: &str| {
-        let mut stream = TcpStream::connect(host).expect("it listens");
-        let request = format!("GET / HTTP/1.1\r\nHost: {named}\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("asked");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("answered");
-        answer
+    let request = |host_header: &str| {
+        let mut stream = TcpStream::connect(host).expect("connected");
+        let request = format!("GET / HTTP/1.1\r\nHost: {host_header}\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("written");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("read");
+        response
     };
-    let page = ask(host);
+    let page = request(host);
     assert!(
         page.starts_with("HTTP/1.1 200") && page.contains("<!doctype html>"),
         "{page}"
     );
-    assert!(ask("harbour.example").starts_with("HTTP/1.1 403"));
+    assert!(request("harbour.example").starts_with("HTTP/1.1 403"));
     child.kill().expect("ended");
-    child.wait().expect("gone");
+    child.wait().expect("ended");
 }
 
-/// The audit knows some sixty of the log's keys, `simulate` all of them. Of thirty intervals
-/// of 95 % one or two may miss; three are allowed to.
+/// The audit samples about sixty keys of the log; `simulate` knows all of them. Of thirty 95 %
+/// intervals, one or two may miss the exact rate; the test allows three.
 #[test]
-fn audited_rates_agree_with_those_of_a_simulation() {
-    let place = Place::new();
+fn audited_rates_agree_with_simulate() {
+    let directory = WorkingDirectory::new();
     let log = fixture("crawl.log");
     let log = log.to_str().expect("text");
     let read = |command: &str| -> Value {
-        serde_json::from_str(&place.prints(command, "")).expect("an object")
+        serde_json::from_str(&directory.prints(command, "")).expect("an object")
     };
     let mut missed = Vec::new();
     for (filter, memory) in [
@@ -311,8 +328,8 @@ fn audited_rates_agree_with_those_of_a_simulation() {
         for seed in 1..=3 {
             let store = format!("{filter}-{seed}.dds");
             let settings = format!("--filter {filter} --memory {memory} --seed {seed}");
-            place.prints(&format!("-q create {store} {settings}"), "");
-            place.prints(&format!("-q filter {store} {log}"), "");
+            directory.prints(&format!("-q create {store} {settings}"), "");
+            directory.prints(&format!("-q filter {store} {log}"), "");
             let inspected = read(&format!("inspect {store} --json"));
             let simulated = read(&format!("simulate {log} {settings} --json"));
             for (audited, exact) in [("audited_fpr", "fpr"), ("audited_fnr", "fnr")] {

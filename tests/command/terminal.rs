@@ -1,6 +1,6 @@
-//! On a terminal: progress and colours, where they are wanted and nowhere else.
+//! Progress and colors on a terminal.
 //!
-//! The terminal is made by `script` of util-linux; where that is missing, these are skipped.
+//! `script` of util-linux provides the terminal; without it, these tests are skipped.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
+
 const RED: &str = "\x1b[31m";
 
-/// What a shell command shows on a terminal of its own; nothing if there can be none.
+/// Runs a shell command on a terminal; returns what it shows, or None without `script`.
 fn on_a_terminal(command: &str, environment: &[(&str, &str)]) -> Option<String> {
     let mut script = Command::new("script");
     script
@@ -25,16 +26,16 @@ fn on_a_terminal(command: &str, environment: &[(&str, &str)]) -> Option<String> 
             Some(String::from_utf8_lossy(&output.stdout).into_owned())
         }
         _ => {
-            eprintln!("skipped: there is no `script` to make a terminal");
+            eprintln!("skipped: `script` is not installed");
             None
         }
     }
 }
 
 #[test]
-fn progress_shows_rate_share_and_time_left() {
-    let place = TempDir::new().expect("a place");
-    let log = place.path().join("log");
+fn progress_shows_rate_percentage_and_time_left() {
+    let directory = TempDir::new().expect("a directory");
+    let log = directory.path().join("log");
     let log = log.to_str().expect("text");
     let command = format!("\"$DEDUPSTORE\" generate shuffle:50 -n 6M > {log}");
     assert!(
@@ -42,7 +43,7 @@ fn progress_shows_rate_share_and_time_left() {
             .args(["-c", &command])
             .env("DEDUPSTORE", DEDUPSTORE)
             .status()
-            .expect("a shell")
+            .expect("started")
             .success()
     );
     let run = |command: &str, environment: &[(&str, &str)]| {
@@ -51,22 +52,22 @@ fn progress_shows_rate_share_and_time_left() {
     let Some(shown) = run("\"$DEDUPSTORE\" filter LOG > /dev/null", &[]) else {
         return;
     };
-    for part in ["%", "lines,", "a second", "left", "\x1b[32m"] {
+    for part in ["%", "lines,", "/s,", "left", "\x1b[32m"] {
         assert!(shown.contains(part), "{part:?} is not in {shown:?}");
     }
     let plain = run(
         "\"$DEDUPSTORE\" filter LOG > /dev/null",
         &[("NO_COLOR", "1")],
     );
-    let plain = plain.expect("a terminal, as before");
+    let plain = plain.expect("a terminal");
     assert!(
-        plain.contains("a second") && !plain.contains("\x1b[32m"),
+        plain.contains("/s,") && !plain.contains("\x1b[32m"),
         "{plain:?}"
     );
     let piped = run("cat LOG | \"$DEDUPSTORE\" filter > /dev/null", &[]);
-    let piped = piped.expect("a terminal, as before");
+    let piped = piped.expect("a terminal");
     assert!(
-        piped.contains("a second") && !piped.contains("left"),
+        piped.contains("/s,") && !piped.contains("left"),
         "{piped:?}"
     );
     for silent in [
@@ -76,17 +77,17 @@ fn progress_shows_rate_share_and_time_left() {
         assert_eq!(run(silent, &[]).as_deref(), Some(""), "{silent}");
     }
     let lines = run("head -n 20000 LOG | \"$DEDUPSTORE\" filter", &[]);
-    assert!(!lines.expect("a terminal").contains("a second"));
+    assert!(!lines.expect("a terminal").contains("/s,"));
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_those_who_ask() {
+fn colors_are_used_on_terminals_and_on_request() {
     let command = "\"$DEDUPSTORE\" filter /no/such/file";
     let Some(shown) = on_a_terminal(command, &[]) else {
         return;
     };
     assert!(shown.contains(&format!("{RED}dedupstore:")), "{shown:?}");
-    for (command, environment, coloured) in [
+    for (command, environment, colored) in [
         (
             "\"$DEDUPSTORE\" filter /no",
             &[("NO_COLOR", "1")][..],
@@ -106,8 +107,8 @@ fn colours_are_for_terminals_and_for_those_who_ask() {
             true,
         ),
     ] {
-        let shown = on_a_terminal(command, environment).expect("a terminal, as before");
+        let shown = on_a_terminal(command, environment).expect("a terminal");
         assert!(shown.contains("/no"), "{shown:?}");
-        assert_eq!(shown.contains(RED), coloured, "{command}: {shown:?}");
+        assert_eq!(shown.contains(RED), colored, "{command}: {shown:?}");
     }
 }

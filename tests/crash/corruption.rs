@@ -1,67 +1,70 @@
-//! Bits that flip, files that end early, blocks in the wrong place.
+//! Corruption: flipped bits, truncated files, misplaced sectors.
 
 use std::io;
 use std::sync::Arc;
 
-use dedupstore::store::{Medium, Store, StoreError, StoreFile};
+use dedupstore::store::{Medium, StoreError, StoreFile};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::life::{INLINE, Life, Model, options};
-use super::medium::SimulatedMedium;
+use super::session::{INLINE, Model, Session, options};
+use super::simulated_medium::SimulatedMedium;
 use super::{Failure, Outcome};
 
-/// A store at rest, and what it must hold.
-pub struct AtRest {
+/// The files of a store that is not open, and what it must hold.
+pub struct StoreAtRest {
     files: Arc<[Vec<u8>; 5]>,
     model: Model,
     acknowledged: u64,
     name: String,
 }
 
-impl AtRest {
-    /// A store that has observed nothing.
-    pub fn fresh(filter: &str) -> Self {
+impl StoreAtRest {
+    /// Returns an empty store.
+    pub fn empty(filter: &str) -> Self {
         let options = options(filter, 1);
-        AtRest {
+        StoreAtRest {
             files: SimulatedMedium::with_store(&options).disk().files(),
             model: Model::new(&options),
             acknowledged: 0,
-            name: format!("fresh {filter}"),
+            name: format!("empty {filter}"),
         }
     }
 
-    /// A store with two whole images, the log behind the newer one, and everything observed
-    /// acknowledged.
+    /// Returns a store with two valid images and a log after the newer one. Everything
+    /// observed is acknowledged.
     pub fn between_checkpoints(filter: &str) -> Result<Self, Failure> {
-        Self::busy(filter, false, 9, 1)
+        Self::with_history(filter, false, 9, 1)
     }
 
-    /// Another store with a like history of other keys.
-    pub fn another(filter: &str) -> Result<Self, Failure> {
-        Self::busy(filter, false, 10, 1 << 40)
+    /// Returns a store with another identity and the same history, but other keys.
+    pub fn with_other_keys(filter: &str) -> Result<Self, Failure> {
+        Self::with_history(filter, false, 10, 1 << 40)
     }
 
-    /// A store in the middle of a checkpoint, with two images and both logs in use, and
-    /// everything observed acknowledged.
-    pub fn in_a_checkpoint(filter: &str) -> Result<Self, Failure> {
-        Self::busy(filter, true, 9, 1)
+    /// Returns a store in the middle of a checkpoint: one valid image, and both logs in use.
+    /// Everything observed is acknowledged.
+    pub fn during_checkpoint(filter: &str) -> Result<Self, Failure> {
+        Self::with_history(filter, true, 9, 1)
     }
 
-    fn busy(filter: &str, in_a_checkpoint: bool, id: u8, key_factor: u64) -> Result<Self, Failure> {
+    fn with_history(
+        filter: &str,
+        during_checkpoint: bool,
+        id: u8,
+        key_factor: u64,
+    ) -> Result<Self, Failure> {
         let options = options(filter, 1);
         let mut model = Model::new(&options);
-        let disk = SimulatedMedium::with_store_named(&options, id)
-            .disk()
-            .clone();
-        let mut life = Life::begin(disk, &mut model, 0)?;
+        let disk = SimulatedMedium::with_store_of(&options, id).disk().clone();
+        let mut session = Session::open(disk, &mut model, 0)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let failed = |error: StoreError| Failure(error.to_string());
         for _ in 0..60 {
-            life.act(&mut model, &mut rng).map_err(failed)?;
+            session.act(&mut model, &mut rng).map_err(failed)?;
         }
-        let Some(store) = &mut life.store else {
-            return Err(Failure("it was closed".to_owned()));
+        let Some(store) = &mut session.store else {
+            return Err(Failure("the store was closed".to_owned()));
         };
         store.checkpoint().map_err(failed)?;
         for _ in 0..3 {
@@ -69,7 +72,7 @@ impl AtRest {
             model.observe(observation);
             store.observe_one(observation).map_err(failed)?;
         }
-        if in_a_checkpoint {
+        if during_checkpoint {
             store.begin_checkpoint().map_err(failed)?;
         }
         for _ in 0..3 {
@@ -79,57 +82,57 @@ impl AtRest {
         }
         store.sync().map_err(failed)?;
         let acknowledged = store.sequence();
-        let files = life.medium.disk().files();
-        Ok(AtRest {
+        let files = session.medium.disk().files();
+        Ok(StoreAtRest {
             files,
             model,
             acknowledged,
-            name: match in_a_checkpoint {
-                true => format!("{filter} in a checkpoint"),
+            name: match during_checkpoint {
+                true => format!("{filter} during a checkpoint"),
                 false => format!("{filter} between checkpoints"),
             },
         })
     }
 
-    /// Opens a damaged copy. It may refuse, naming the damage, or hold exactly what it must.
-    fn judge(&self, damage: Alteration) -> Result<(), Failure> {
-        let told = |text: String| Failure(format!("{}, {damage:?}: {text}", self.name));
-        let medium = RottenMedium {
+    /// Opens a damaged copy. That must fail with an error that names the damage, or recover
+    /// exactly what the store must hold.
+    fn check(&self, damage: Alteration) -> Result<(), Failure> {
+        let here = |failure: Failure| failure.at(format!("{}, {damage:?}", self.name));
+        let medium = CorruptMedium {
             files: Arc::clone(&self.files),
             damage: damage.clone(),
         };
-        match Store::open_on(medium, INLINE) {
-            Ok(store) => self
-                .model
-                .check(&store, self.acknowledged)
-                .map_err(|failure| told(failure.to_string())),
+        match INLINE.open_on(medium) {
+            Ok(store) => self.model.check(&store, self.acknowledged).map_err(here),
             Err(
                 StoreError::Corrupt(_)
                 | StoreError::NewerVersion { .. }
                 | StoreError::UnknownFeatures { .. },
             ) => Ok(()),
-            Err(error) => Err(told(format!("an error of the wrong kind: {error}"))),
+            Err(error) => Err(here(Failure(format!(
+                "an error of the wrong kind: {error}"
+            )))),
         }
     }
 
-    /// Flips every `step`-th bit of every file, from `first` on, one at a time.
+    /// Flips every `step`-th bit of every file, starting with `first`, one at a time.
     pub fn every_bit(&self, first: u64, step: u64) -> Outcome {
         let mut states = 0;
         for file in StoreFile::ALL {
             let bits = 8 * self.files[file as usize].len() as u64;
             for bit in (first..bits).step_by(step as usize) {
-                self.judge(Alteration::Flip { file, bit })?;
+                self.check(Alteration::Flip { file, bit })?;
                 states += 1;
             }
         }
         Ok(states)
     }
 
-    /// Puts every file of another store of the same shape and history in its place.
-    pub fn every_foreign_file(&self, other: &AtRest) -> Outcome {
+    /// Replaces each file by that of another store with the same sizes and history.
+    pub fn every_foreign_file(&self, other: &StoreAtRest) -> Outcome {
         for file in StoreFile::ALL {
             let bytes = other.files[file as usize].clone();
-            self.judge(Alteration::Overwrite {
+            self.check(Alteration::Overwrite {
                 file,
                 offset: 0,
                 bytes,
@@ -138,20 +141,20 @@ impl AtRest {
         Ok(StoreFile::ALL.len() as u64)
     }
 
-    /// Cuts every file off at every length that is a multiple of `step`.
+    /// Truncates every file to every multiple of `step`.
     pub fn every_truncation(&self, step: usize) -> Outcome {
         let mut states = 0;
         for file in StoreFile::ALL {
             for length in (0..self.files[file as usize].len()).step_by(step) {
-                self.judge(Alteration::Truncate { file, length })?;
+                self.check(Alteration::Truncate { file, length })?;
                 states += 1;
             }
         }
         Ok(states)
     }
 
-    /// Puts every sector of every file in the place of every other of the same kind of file:
-    /// what a disk does that writes to the wrong place.
+    /// Writes every sector over every other sector of the same kind of file, as a disk does
+    /// that writes to the wrong place.
     pub fn every_misplacement(&self, sector: usize) -> Outcome {
         let mut states = 0;
         let pairs = [
@@ -172,7 +175,7 @@ impl AtRest {
                 };
                 for target in targets {
                     let bytes = self.files[from as usize][source..source + sector].to_vec();
-                    self.judge(Alteration::Overwrite {
+                    self.check(Alteration::Overwrite {
                         file: to,
                         offset: target,
                         bytes,
@@ -185,7 +188,7 @@ impl AtRest {
     }
 }
 
-/// One thing wrong with the files.
+/// One change of the files.
 #[derive(Clone, Debug)]
 enum Alteration {
     Flip {
@@ -203,13 +206,13 @@ enum Alteration {
     },
 }
 
-/// Files at rest with one thing wrong, seen by whoever reads; what is written is dropped.
-struct RottenMedium {
+/// A medium that shows the files with one change, and ignores writes.
+struct CorruptMedium {
     files: Arc<[Vec<u8>; 5]>,
     damage: Alteration,
 }
 
-impl Medium for RottenMedium {
+impl Medium for CorruptMedium {
     fn len(&self, file: StoreFile) -> io::Result<u64> {
         match self.damage {
             Alteration::Truncate { file: cut, length } if cut == file => Ok(length as u64),
@@ -253,5 +256,9 @@ impl Medium for RottenMedium {
 
     fn sync(&self, _: StoreFile) -> io::Result<()> {
         Ok(())
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        1_000_000_000
     }
 }

@@ -1,32 +1,41 @@
-//! The crash laboratory: a simulated disk, a model of what must be recovered, and ways to
-//! bring the two apart.
+//! The crash laboratory: a simulated disk, a model of what must be recovered, and experiments
+//! that compare the two.
 //!
-//! - [`medium`]: a disk in memory that forgets what was not synced, tears sectors, fails on
-//!   command and loses what a failed sync left behind.
-//! - [`life`]: a store on that disk, beside a model that knows the state after every prefix.
-//! - [`walk`]: random lives that end in random crashes, again and again on one disk.
-//! - [`cuts`]: one short life cut at every call, and every state each cut can leave.
-//! - [`ghosts`]: frames that were undone and must not come back.
-//! - [`faults`]: every call failing, once and for good.
-//! - [`rot`]: every bit flipped, every file truncated, blocks misplaced.
-//! - [`hunt`]: bugs planted in the store, which the experiments must find.
+//! - [`simulated_medium`]: a disk in memory that loses unsynced writes, tears sectors, fails on
+//!   command and drops what a failed sync should have written.
+//! - [`session`]: a store on that disk, and a model that knows the state after every prefix of
+//!   the observations.
+//! - [`random_crashes`]: random sessions that end in random crashes, repeatedly on one disk.
+//! - [`power_cuts`]: one short session, cut at every call, and every state each cut can leave.
+//! - [`stale_frames`]: frames that a crash discarded and that must not be replayed.
+//! - [`faults`]: every call failing, once and permanently.
+//! - [`corruption`]: every bit flipped, every file truncated, sectors misplaced.
+//! - [`mutants`]: bugs planted in the store, which the experiments must find.
 //!
-//! All return a [`Failure`] instead of panicking, so that planted bugs can be counted.
+//! All experiments return a [`Failure`] instead of panicking, so that found mutants can be
+//! counted.
 
-pub mod cuts;
+pub mod corruption;
 pub mod faults;
-pub mod ghosts;
-pub mod hunt;
-pub mod life;
-pub mod medium;
-pub mod rot;
-pub mod walk;
+pub mod mutants;
+pub mod power_cuts;
+pub mod random_crashes;
+pub mod session;
+pub mod simulated_medium;
+pub mod stale_frames;
 
 use std::fmt;
 
-/// A promise that was broken.
+/// A guarantee that was broken.
 #[derive(Debug)]
 pub struct Failure(pub String);
+
+impl Failure {
+    /// Prefixes the message with where it happened.
+    pub fn at(self, place: impl fmt::Display) -> Self {
+        Failure(format!("{place}: {self}"))
+    }
+}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,9 +43,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What an experiment came to: how many states were opened, or the first broken promise.
+/// The result of an experiment: how many states were opened, or the first broken guarantee.
 pub type Outcome = Result<u64, Failure>;
 
-/// The filters that are experimented on: one that never clears, one that always does, one
+/// The filters of the experiments: one that never clears cells, one that always does, and one
 /// that draws random numbers.
 pub const FILTERS: [&str; 3] = ["bloom:k=3", "stable:k=2,p=3,max=3", "rlbsbf:k=2"];

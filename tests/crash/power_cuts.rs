@@ -1,17 +1,16 @@
-//! One short life, cut at every call; and every state that each cut can leave.
+//! One short session, cut at every call, and every state that each cut can leave.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::life::{Life, Model, options};
-use super::medium::{Disk, Fault, FaultKind, Kept, SimulatedMedium};
-use super::walk::look;
-use super::{Failure, Outcome};
+use super::Outcome;
+use super::session::{Model, Session, check_recovery, options};
+use super::simulated_medium::{Disk, Fault, FaultKind, SimulatedMedium, Surviving};
 
-/// How many states are made by tossing coins, beside those that are listed.
-const COINS: u64 = 8;
+/// The number of random states per cut, in addition to the enumerated ones.
+const RANDOM_STATES: u64 = 8;
 
-/// Lives the same `actions` random things once for every call they make, cut at that call.
+/// Runs the same session of random `actions` once per call it makes, cut at that call.
 pub fn every_cut(filter: &str, blocks: u64, seed: u64, actions: u32) -> Outcome {
     let options = options(filter, blocks);
     let fresh = SimulatedMedium::with_store(&options).disk().clone();
@@ -19,20 +18,18 @@ pub fn every_cut(filter: &str, blocks: u64, seed: u64, actions: u32) -> Outcome 
     for at_call in 0.. {
         let mut model = Model::new(&options);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut life = Life::begin(fresh.clone(), &mut model, 0)?;
-        let before = life.medium.disk().calls();
-        life.medium.disk().set_fault(Some(Fault {
+        let mut session = Session::open(fresh.clone(), &mut model, 0)?;
+        let before = session.medium.disk().calls();
+        session.medium.disk().set_fault(Some(Fault {
             at_call: before + at_call,
             kind: FaultKind::PowerCut,
         }));
-        let cut = (0..actions).any(|_| life.act(&mut model, &mut rng).is_err());
-        let disk = life.medium.disk().clone();
-        for kept in every_kept(&disk, seed ^ at_call) {
-            look(&disk.after_crash(kept), &model, life.acknowledged).map_err(|failure| {
-                Failure(format!(
-                    "{filter}, cut at call {at_call}, {kept:?}: {failure}"
-                ))
-            })?;
+        let cut = (0..actions).any(|_| session.act(&mut model, &mut rng).is_err());
+        let disk = session.medium.disk().clone();
+        for surviving in every_surviving(&disk, seed ^ at_call) {
+            check_recovery(&disk.after_crash(surviving), &model, session.acknowledged).map_err(
+                |failure| failure.at(format!("{filter}, cut at call {at_call}, {surviving:?}")),
+            )?;
             states += 1;
         }
         if !cut {
@@ -42,15 +39,15 @@ pub fn every_cut(filter: &str, blocks: u64, seed: u64, actions: u32) -> Outcome 
     Ok(states)
 }
 
-/// Every prefix and suffix of the writes, every torn write, and some mixtures.
-fn every_kept(disk: &Disk, seed: u64) -> Vec<Kept> {
+/// Lists every prefix and suffix of the writes, every torn write, and some random states.
+fn every_surviving(disk: &Disk, seed: u64) -> Vec<Surviving> {
     let writes = disk.unsynced();
-    let mut all: Vec<Kept> = (0..=writes).map(Kept::First).collect();
-    all.extend((1..writes).map(Kept::Last));
+    let mut all: Vec<Surviving> = (0..=writes).map(Surviving::First).collect();
+    all.extend((1..writes).map(Surviving::Last));
     for write in 0..writes {
         let sectors = disk.sectors_of(write);
-        all.extend((1..sectors).map(|sector| Kept::Torn(write, sector)));
+        all.extend((1..sectors).map(|sector| Surviving::Torn(write, sector)));
     }
-    all.extend((0..COINS).map(|coin| Kept::Coins(seed * COINS + coin)));
+    all.extend((0..RANDOM_STATES).map(|n| Surviving::Random(seed * RANDOM_STATES + n)));
     all
 }

@@ -1,23 +1,21 @@
-//! Random lives on one disk, each ended by a crash.
+//! Random sessions on one disk, each ended by a crash.
 
-use dedupstore::store::{Store, StoreFile};
+use dedupstore::store::StoreFile;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::life::{INLINE, Life, Model, options};
-use super::medium::{Disk, Fault, FaultKind, Kept, SimulatedMedium};
+use super::session::{INLINE, Model, SUPERBLOCK_BIT, Session, check_recovery, options};
+use super::simulated_medium::{Disk, Fault, FaultKind, SimulatedMedium, Surviving};
 use super::{FILTERS, Failure, Outcome};
 
-const LIVES: u64 = 12;
-/// More than a life can do before the call that fails.
+const SESSIONS: u64 = 12;
+/// More actions than a session can do before the call that fails.
 const ACTIONS: u32 = 2000;
-/// Other states that each crash could have left, looked at and left behind.
-const ASIDE: u64 = 6;
-/// A bit of a superblock, in the middle of what it says of the log.
-const WEAK_BIT: u64 = 8 * 60;
+/// The number of other states that each crash could have left, which are checked too.
+const OTHER_STATES: u64 = 6;
 
-/// One disk, from creation through a dozen lives. Returns how many states were opened.
-pub fn walk(seed: u64) -> Outcome {
+/// Runs a dozen sessions on one disk. Returns how many states were opened.
+pub fn run(seed: u64) -> Outcome {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let filter = FILTERS[(seed % 3) as usize];
     let options = options(filter, 1 + seed % 3);
@@ -25,22 +23,23 @@ pub fn walk(seed: u64) -> Outcome {
     let mut disk = SimulatedMedium::with_store(&options).disk().clone();
     let mut acknowledged = 0;
     let mut states = 0;
-    for life_number in 0..LIVES {
-        let told =
-            |failure: Failure| Failure(format!("walk {seed}, life {life_number}: {failure}"));
-        let ended = live(disk, &mut model, acknowledged, &mut rng).map_err(told)?;
+    for session in 0..SESSIONS {
+        let here = |failure: Failure| failure.at(format!("seed {seed}, session {session}"));
+        let ended = run_session(disk, &mut model, acknowledged, &mut rng).map_err(here)?;
         states += 1;
         acknowledged = ended.acknowledged;
-        for _ in 0..ASIDE {
-            let kept = any_kept(&ended.disk, &mut rng);
-            look(&ended.disk.after_crash(kept), &model, acknowledged)
-                .map_err(|failure| told(Failure(format!("{kept:?}: {failure}"))))?;
+        for _ in 0..OTHER_STATES {
+            let surviving = random_surviving(&ended.disk, &mut rng);
+            check_recovery(&ended.disk.after_crash(surviving), &model, acknowledged)
+                .map_err(|failure| here(failure.at(format!("{surviving:?}"))))?;
             states += 1;
         }
         disk = match rng.next_u64() % 4 {
-            // The process died, the machine did not.
+            // The process was killed; the machine keeps running.
             0 => ended.disk.after_kill(),
-            _ => ended.disk.after_crash(any_kept(&ended.disk, &mut rng)),
+            _ => ended
+                .disk
+                .after_crash(random_surviving(&ended.disk, &mut rng)),
         };
     }
     Ok(states)
@@ -51,91 +50,76 @@ struct Ended {
     acknowledged: u64,
 }
 
-/// A life until its power is cut or something fails. A power cut may come while it is
-/// still recovering.
-fn live(
+/// Runs a session until its power is cut or a call fails. The power may also be cut while the
+/// store is being opened.
+fn run_session(
     mut disk: Disk,
     model: &mut Model,
     acknowledged: u64,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Result<Ended, Failure> {
     if rng.next_u64() % 4 == 1 {
-        disk = die_while_opening(disk, rng);
+        disk = crash_while_opening(disk, rng);
     }
-    let mut weak = None;
-    if rng.next_u64() % 6 == 1 && disk.has_two_whole_images() {
-        // A superblock that cannot be read in this life, though it can in the next.
+    let mut unreadable = None;
+    if rng.next_u64() % 6 == 1 && disk.has_two_valid_superblocks() {
+        // A superblock that is unreadable in this session and readable in the next.
         let file = [StoreFile::Image0, StoreFile::Image1][(rng.next_u64() % 2) as usize];
-        disk.flip(file, WEAK_BIT);
-        weak = Some((file, disk.superblock(file).to_vec()));
+        disk.flip(file, SUPERBLOCK_BIT);
+        unreadable = Some((file, disk.superblock(file).to_vec()));
     }
-    let mut life = Life::begin(disk, model, acknowledged)?;
+    let mut session = Session::open(disk, model, acknowledged)?;
     let kind = match rng.next_u64() % 4 {
         0 => FaultKind::Once,
         _ => FaultKind::PowerCut,
     };
-    let at_call = life.medium.disk().calls() + rng.next_u64() % 120;
-    life.medium.disk().set_fault(Some(Fault { at_call, kind }));
-    let lived = (0..ACTIONS).find_map(|_| life.act(model, rng).err());
-    if lived.is_none() {
-        return Err(Failure("a call failed, and nobody was told".to_owned()));
+    let at_call = session.medium.disk().calls() + rng.next_u64() % 120;
+    session
+        .medium
+        .disk()
+        .set_fault(Some(Fault { at_call, kind }));
+    let error = (0..ACTIONS).find_map(|_| session.act(model, rng).err());
+    if error.is_none() {
+        return Err(Failure(
+            "a call failed, and the store did not report it".to_owned(),
+        ));
     }
-    let mut disk = life.medium.disk().clone();
-    if let Some((file, superblock)) = weak
+    let mut disk = session.medium.disk().clone();
+    if let Some((file, superblock)) = unreadable
         && disk.superblock(file) == superblock
     {
-        disk.flip(file, WEAK_BIT);
+        disk.flip(file, SUPERBLOCK_BIT);
     }
     Ok(Ended {
         disk,
-        acknowledged: life.acknowledged,
+        acknowledged: session.acknowledged,
     })
 }
 
-/// Opens, and is cut off in the middle of it; what that leaves is a disk like any other.
-fn die_while_opening(disk: Disk, rng: &mut Xoshiro256PlusPlus) -> Disk {
+/// Cuts the power while the store is being opened. Returns the disk after that.
+fn crash_while_opening(disk: Disk, rng: &mut Xoshiro256PlusPlus) -> Disk {
     let medium = SimulatedMedium::holding(disk);
     medium.disk().set_fault(Some(Fault {
         at_call: rng.next_u64() % 30,
         kind: FaultKind::PowerCut,
     }));
-    let opened = Store::open_on(medium.clone(), INLINE);
+    let opened = INLINE.open_on(medium.clone());
     drop(opened);
     let disk = medium.disk();
-    disk.after_crash(any_kept(&disk, rng))
+    disk.after_crash(random_surviving(&disk, rng))
 }
 
-/// Opens a state and checks it, without going on from it.
-pub fn look(disk: &Disk, model: &Model, acknowledged: u64) -> Result<(), Failure> {
-    let medium = SimulatedMedium::holding(disk.clone());
-    let store =
-        Store::open_on(medium, INLINE).map_err(|error| Failure(format!("refused: {error}")))?;
-    model.check(&store, acknowledged)?;
-    if !disk.has_two_whole_images() {
-        return Ok(());
-    }
-    // Either image must lead to the same state, should the other rot.
-    for file in [StoreFile::Image0, StoreFile::Image1] {
-        let mut rotten = disk.clone();
-        rotten.flip(file, WEAK_BIT);
-        let store = Store::open_on(SimulatedMedium::holding(rotten), INLINE)
-            .map_err(|error| Failure(format!("without {file} refused: {error}")))?;
-        model.check(&store, acknowledged)?;
-    }
-    Ok(())
-}
-
-/// One of the states that a crash could leave.
-pub fn any_kept(disk: &Disk, rng: &mut Xoshiro256PlusPlus) -> Kept {
+/// Chooses one of the states that a crash could leave.
+fn random_surviving(disk: &Disk, rng: &mut Xoshiro256PlusPlus) -> Surviving {
     let writes = disk.unsynced();
     let which = (rng.next_u64() % (writes as u64 + 1)) as usize;
     match rng.next_u64() % 5 {
-        0 => Kept::First(which),
-        1 => Kept::Last(which),
+        0 => Surviving::First(which),
+        1 => Surviving::Last(which),
         2 => {
             let sectors = disk.sectors_of(which);
-            Kept::Torn(which, rng.next_u64() % (sectors + 1))
+            Surviving::Torn(which, rng.next_u64() % (sectors + 1))
         }
-        _ => Kept::Coins(rng.next_u64()),
+        _ => Surviving::Random(rng.next_u64()),
     }
 }

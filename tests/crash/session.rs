@@ -1,60 +1,60 @@
-//! A store on a simulated disk, beside a model of what it must be.
+//! A store on a simulated disk, and a model of the state it must have.
 
-use dedupstore::store::{CreateOptions, Durability, Medium, OpenOptions, Store, StoreError};
+use dedupstore::store::{
+    CreateOptions, Durability, Medium, OpenOptions, Store, StoreError, StoreFile,
+};
 use dedupstore::{Fingerprint, Observation, SeenSet, Verdict, state_digest};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Failure;
-use super::medium::{Disk, SimulatedMedium};
+use super::simulated_medium::{Disk, SimulatedMedium};
 
-/// An audit of a dozen keys, so that its sample is halved often.
+/// An audit of about a dozen keys, so that its sample is halved often.
 const AUDIT_BYTES: u32 = 1024;
-/// The seed of every store here.
+/// The seed of every store.
 pub const SEED: u64 = 77;
 
-/// Everything in the calls themselves: no threads, so that a seed names one history.
-pub const INLINE: OpenOptions = OpenOptions {
-    durability: Durability::None,
-    backing: dedupstore::store::Backing::Anonymous,
-    verify_first: true,
-    threads: false,
-};
+/// No threads, so that a seed determines the whole history.
+pub const INLINE: OpenOptions = OpenOptions::new()
+    .durability(Durability::None)
+    .backing(dedupstore::store::Backing::Anonymous)
+    .threads(false);
 
-/// What is observed, and the state after every prefix of it.
+/// All observations, and the state after every prefix of them.
 pub struct Model {
     options: CreateOptions,
     observations: Vec<Observation>,
     digests: Vec<u64>,
     set: SeenSet,
-    /// What crashes have undone, the oldest last: whoever fed it may feed it again.
-    undone: Vec<Observation>,
+    /// Observations that crashes discarded, the oldest last. They may be observed again.
+    discarded: Vec<Observation>,
 }
 
 impl Model {
-    /// Of a store that has observed nothing.
+    /// Models an empty store.
     pub fn new(options: &CreateOptions) -> Self {
-        let set = options.in_memory(SEED).expect("small");
+        let set = options.in_memory().expect("small");
         Model {
             options: options.clone(),
             observations: Vec::new(),
             digests: vec![state_digest(set.region(), set.registers())],
             set,
-            undone: Vec::new(),
+            discarded: Vec::new(),
         }
     }
 
-    /// Observations so far.
+    /// Returns the number of observations.
     pub fn len(&self) -> u64 {
         self.observations.len() as u64
     }
 
-    /// Whether nothing was observed yet.
+    /// Returns whether there are no observations.
     pub fn is_empty(&self) -> bool {
         self.observations.is_empty()
     }
 
-    /// Observes, and remembers the state after it.
+    /// Observes, and records the state after it.
     pub fn observe(&mut self, observation: Observation) -> Verdict {
         self.observations.push(observation);
         let verdict = self.set.observe_one(observation);
@@ -63,21 +63,22 @@ impl Model {
         verdict
     }
 
-    /// Forgets all but the first so many.
-    pub fn cut(&mut self, length: u64) {
+    /// Discards all but the first `length` observations.
+    pub fn truncate(&mut self, length: u64) {
         if length == self.len() {
             return;
         }
-        let undone = self.observations.split_off(length as usize);
-        self.undone = undone.into_iter().rev().collect();
+        let discarded = self.observations.split_off(length as usize);
+        self.discarded = discarded.into_iter().rev().collect();
         self.digests.truncate(length as usize + 1);
-        self.set = self.options.in_memory(SEED).expect("small");
+        self.set = self.options.in_memory().expect("small");
         for &observation in &self.observations {
             self.set.observe_one(observation);
         }
     }
 
-    /// That a store holds exactly a prefix, one not shorter than `acknowledged`.
+    /// Checks that a store has exactly the state after a prefix of the observations, and that
+    /// the prefix contains at least the first `acknowledged`.
     pub fn check<M: Medium>(&self, store: &Store<M>, acknowledged: u64) -> Result<(), Failure> {
         let recovered = store.sequence();
         if recovered < acknowledged {
@@ -101,47 +102,51 @@ impl Model {
     }
 }
 
-/// The smallest logs, and a region of a few blocks.
+/// Returns options for a store with the smallest logs and a region of a few blocks.
 pub fn options(filter: &str, blocks: u64) -> CreateOptions {
     let memory_bits = blocks * 8192 * 8 - 5000 - 8 * u64::from(AUDIT_BYTES);
-    let mut options = CreateOptions::new(filter.parse().expect("a filter"), memory_bits);
-    options.seed = Some(SEED);
-    options.log_bytes = Some(4096);
-    options.audit_bytes = Some(AUDIT_BYTES);
-    options
+    CreateOptions::new(filter)
+        .expect("a filter")
+        .memory_bits(memory_bits)
+        .seed(SEED)
+        .log_size(4096)
+        .audit(AUDIT_BYTES)
 }
 
-/// A store that lives on a disk until it dies.
-pub struct Life {
+/// A store in use, from opening it until a crash.
+pub struct Session {
     /// The disk.
     pub medium: SimulatedMedium,
-    /// The store, unless it was closed and could not be opened again.
+    /// The store; None if it was closed and could not be opened again.
     pub store: Option<Store<SimulatedMedium>>,
-    /// What was known to be durable when it was last asked.
+    /// The number of observations that the store has acknowledged.
     pub acknowledged: u64,
 }
 
-impl Life {
-    /// Opens the store on a disk and checks what it recovered; what the model had beyond
-    /// that is forgotten.
-    pub fn begin(disk: Disk, model: &mut Model, acknowledged: u64) -> Result<Self, Failure> {
+impl Session {
+    /// Opens the store on a disk and checks what it recovered. Discards the observations of
+    /// the model that were not recovered.
+    pub fn open(disk: Disk, model: &mut Model, acknowledged: u64) -> Result<Self, Failure> {
         let medium = SimulatedMedium::holding(disk);
-        let store = Store::open_on(medium.clone(), INLINE)
-            .map_err(|error| Failure(format!("refused: {error}")))?;
+        let store = INLINE
+            .open_on(medium.clone())
+            .map_err(|error| Failure(format!("opening failed: {error}")))?;
         model.check(&store, acknowledged)?;
         let recovered = store.sequence();
         if store.durable_sequence() != recovered {
-            return Err(Failure("what was recovered is not durable".to_owned()));
+            return Err(Failure(
+                "the recovered observations are not durable".to_owned(),
+            ));
         }
-        model.cut(recovered);
-        Ok(Life {
+        model.truncate(recovered);
+        Ok(Session {
             medium,
             store: Some(store),
             acknowledged: recovered,
         })
     }
 
-    /// One random thing that a program may do with a store.
+    /// Does one random thing that a program may do with a store.
     pub fn act(
         &mut self,
         model: &mut Model,
@@ -156,7 +161,7 @@ impl Life {
             21..23 => store.begin_checkpoint(),
             23..30 => store.advance_by(1 + rng.next_u64() % 2),
             30 => store.checkpoint(),
-            _ => self.close_and_open(),
+            _ => self.close_and_reopen(),
         };
         if let Some(store) = &self.store {
             self.acknowledged = self.acknowledged.max(store.durable_sequence());
@@ -164,19 +169,44 @@ impl Life {
         done
     }
 
-    fn close_and_open(&mut self) -> Result<(), StoreError> {
+    fn close_and_reopen(&mut self) -> Result<(), StoreError> {
         let Some(store) = self.store.take() else {
             return Ok(());
         };
         let sequence = store.sequence();
         store.close()?;
         self.acknowledged = sequence;
-        self.store = Some(Store::open_on(self.medium.clone(), INLINE)?);
+        self.store = Some(INLINE.open_on(self.medium.clone())?);
         Ok(())
     }
 }
 
-/// Spreads small numbers over all fingerprints.
+/// A bit of a superblock, in the middle of the log position.
+pub const SUPERBLOCK_BIT: u64 = 8 * 60;
+
+/// Opens the store on a copy of a disk and checks what it recovers.
+pub fn check_recovery(disk: &Disk, model: &Model, acknowledged: u64) -> Result<(), Failure> {
+    let medium = SimulatedMedium::holding(disk.clone());
+    let store = INLINE
+        .open_on(medium)
+        .map_err(|error| Failure(format!("opening failed: {error}")))?;
+    model.check(&store, acknowledged)?;
+    if !disk.has_two_valid_superblocks() {
+        return Ok(());
+    }
+    // Each image must lead to the same state if the other becomes corrupt.
+    for file in [StoreFile::Image0, StoreFile::Image1] {
+        let mut corrupt = disk.clone();
+        corrupt.flip(file, SUPERBLOCK_BIT);
+        let store = INLINE
+            .open_on(SimulatedMedium::holding(corrupt))
+            .map_err(|error| Failure(format!("opening without {file} failed: {error}")))?;
+        model.check(&store, acknowledged)?;
+    }
+    Ok(())
+}
+
+/// Spreads small numbers over the range of fingerprints.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn observe(
@@ -184,22 +214,25 @@ fn observe(
     model: &mut Model,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Result<(), StoreError> {
-    // Often of one size, so that frames of different lives lie at the same places; and
-    // often what was fed before, so that they are alike.
+    // Often the same size, so that frames of different sessions are at the same offsets; and
+    // often discarded observations again, so that the frames are equal.
     let count = match rng.next_u64() % 4 {
         0 => 1 + rng.next_u64() % 40,
         _ => 8,
     };
     let again = rng.next_u64() % 4 != 3;
     let observations: Vec<Observation> = (0..count)
-        .map(|_| match model.undone.pop().filter(|_| again) {
-            Some(undone) => undone,
+        .map(|_| match model.discarded.pop().filter(|_| again) {
+            Some(discarded) => discarded,
             None => Fingerprint((rng.next_u64() % 700).wrapping_mul(SPREAD)).into(),
         })
         .collect();
     let expected: Vec<Verdict> = observations.iter().map(|&o| model.observe(o)).collect();
     let mut verdicts = vec![Verdict::New; observations.len()];
     store.observe_batch(&observations, &mut verdicts)?;
-    assert_eq!(verdicts, expected, "a verdict differs from the model's");
+    assert_eq!(
+        verdicts, expected,
+        "a verdict differs from that of the model"
+    );
     Ok(())
 }

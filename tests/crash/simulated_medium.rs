@@ -1,4 +1,4 @@
-//! A disk in memory that does to a store what disks do.
+//! A simulated disk in memory, with crashes, torn writes and failing calls.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,25 +7,25 @@ use dedupstore::store::{CreateOptions, Medium, StoreFile};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What is written whole or not at all.
+/// The unit that is written completely or not at all.
 const SECTOR: u64 = 512;
 
-/// A disk that several stores can be opened on, one after the other.
+/// A disk on which several stores can be opened, one after the other.
 #[derive(Clone)]
 pub struct SimulatedMedium {
     disk: Arc<Mutex<Disk>>,
 }
 
-/// Its contents.
+/// The contents of the disk.
 #[derive(Clone)]
 pub struct Disk {
-    /// What reads see: the operating system's memory.
-    shown: [Vec<u8>; 5],
-    /// What is on the disk for sure.
+    /// What reads return: the operating system's cache.
+    cached: [Vec<u8>; 5],
+    /// What is on the disk.
     durable: [Vec<u8>; 5],
-    /// Writes since, in order; a crash may keep any part of them.
+    /// Writes since the last sync, in order. Any part of them may survive a crash.
     unsynced: Vec<Write>,
-    /// Calls so far.
+    /// The number of calls.
     calls: u64,
     fault: Option<Fault>,
 }
@@ -37,122 +37,124 @@ struct Write {
     bytes: Vec<u8>,
 }
 
-/// A failure to come.
+/// A call that fails.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// At which call.
+    /// The number of the call.
     pub at_call: u64,
-    /// Which failure.
+    /// How it fails.
     pub kind: FaultKind,
 }
 
 /// How a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The power goes: this call may or may not have happened, and none after it does.
+    /// The power is cut: this call may or may not take effect, and no later one does.
     PowerCut,
-    /// An error, this once. A sync that fails forgets what it should have written.
+    /// This call fails. A sync that fails drops what it should have written.
     Once,
-    /// An error, from now on.
-    ForGood,
-    /// No space left, this once.
+    /// This call and all later ones fail.
+    Permanent,
+    /// This call fails because no space is left.
     NoSpace,
-    /// A write that writes half and fails; a sync that fails after half.
+    /// A write writes half and fails. A sync fails.
     Short,
 }
 
-/// Which of the writes that were not synced are on the disk after a crash.
+/// Which of the unsynced writes survive a crash.
 #[derive(Clone, Copy, Debug)]
-pub enum Kept {
-    /// The first so many.
+pub enum Surviving {
+    /// The first n.
     First(usize),
-    /// The first so many, and so many sectors of the next.
+    /// The first n, and the first m sectors of the next.
     Torn(usize, u64),
-    /// All but the first so many.
+    /// All but the first n.
     Last(usize),
-    /// Each sector by the toss of a coin.
-    Coins(u64),
+    /// Each sector with probability one half, by this seed.
+    Random(u64),
 }
 
 impl SimulatedMedium {
-    /// A disk with a store that has observed nothing.
+    /// Creates a disk with an empty store.
     pub fn with_store(options: &CreateOptions) -> Self {
-        Self::with_store_named(options, 9)
+        Self::with_store_of(options, 9)
     }
 
-    /// The same, for a store of another identity.
-    pub fn with_store_named(options: &CreateOptions, id: u8) -> Self {
+    /// Creates a disk with an empty store of the given identity.
+    pub fn with_store_of(options: &CreateOptions, id: u8) -> Self {
         let layout = options.layout().expect("a layout");
         let files = StoreFile::ALL.map(|file| vec![0; layout.file_bytes(file) as usize]);
         let medium = Self::holding(Disk {
-            shown: files.clone(),
+            cached: files.clone(),
             durable: files,
             unsynced: Vec::new(),
             calls: 0,
             fault: None,
         });
-        options.fill(&medium, [id; 16]).expect("filled");
+        options
+            .write_initial_files(&medium, [id; 16])
+            .expect("filled");
         medium.disk().calls = 0;
         medium
     }
 
-    /// A disk with these contents.
+    /// Creates a disk with the given contents.
     pub fn holding(disk: Disk) -> Self {
         SimulatedMedium {
             disk: Arc::new(Mutex::new(disk)),
         }
     }
 
-    /// The contents.
+    /// Returns the contents.
     pub fn disk(&self) -> MutexGuard<'_, Disk> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Disk {
-    /// Calls so far.
+    /// Returns the number of calls.
     pub fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Arms a failure, or none.
+    /// Sets the call that fails, or none.
     pub fn set_fault(&mut self, fault: Option<Fault>) {
         self.fault = fault;
     }
 
-    /// How many writes are not synced.
+    /// Returns the number of unsynced writes.
     pub fn unsynced(&self) -> usize {
         self.unsynced.len()
     }
 
-    /// How many sectors a write that is not synced touches.
+    /// Returns the number of sectors that an unsynced write changes.
     pub fn sectors_of(&self, write: usize) -> u64 {
         self.unsynced
             .get(write)
             .map_or(0, |write| sectors(write).count() as u64)
     }
 
-    /// The files as they are shown.
+    /// Returns the files as reads see them.
     pub fn files(&self) -> Arc<[Vec<u8>; 5]> {
-        Arc::new(self.shown.clone())
+        Arc::new(self.cached.clone())
     }
 
-    /// Flips a bit, here and on the disk.
+    /// Flips a bit, in the cache and on the disk.
     pub fn flip(&mut self, file: StoreFile, bit: u64) {
-        for files in [&mut self.shown, &mut self.durable] {
+        for files in [&mut self.cached, &mut self.durable] {
             files[file as usize][(bit / 8) as usize] ^= 1 << (bit % 8);
         }
     }
 
-    /// The superblock of an image, as it is shown.
+    /// Returns the superblock of an image as reads see it.
     pub fn superblock(&self, file: StoreFile) -> &[u8] {
-        &self.shown[file as usize][..4096]
+        &self.cached[file as usize][..4096]
     }
 
-    /// Whether both images have a superblock whose checksum is right.
-    pub fn has_two_whole_images(&self) -> bool {
+    /// Returns whether both superblocks have a correct checksum.
+    pub fn has_two_valid_superblocks(&self) -> bool {
         [StoreFile::Image0, StoreFile::Image1].iter().all(|&file| {
-            let (content, checksum) = self.shown[file as usize][..4096].split_at(4092);
+            let (content, checksum) = self.cached[file as usize][..4096].split_at(4092);
             let mut hasher = crc32fast::Hasher::new();
             hasher.update(&[0; 32]);
             hasher.update(content);
@@ -160,22 +162,22 @@ impl Disk {
         })
     }
 
-    /// The disk after the power has come back.
-    pub fn after_crash(&self, kept: Kept) -> Disk {
+    /// Returns the disk after a power cut.
+    pub fn after_crash(&self, surviving: Surviving) -> Disk {
         let mut files = self.durable.clone();
         let all = self.unsynced.len();
-        match kept {
-            Kept::First(count) => keep_whole(&mut files, &self.unsynced[..count.min(all)]),
-            Kept::Last(count) => keep_whole(&mut files, &self.unsynced[count.min(all)..]),
-            Kept::Torn(count, torn) => {
-                keep_whole(&mut files, &self.unsynced[..count.min(all)]);
+        match surviving {
+            Surviving::First(count) => keep_all(&mut files, &self.unsynced[..count.min(all)]),
+            Surviving::Last(count) => keep_all(&mut files, &self.unsynced[count.min(all)..]),
+            Surviving::Torn(count, torn) => {
+                keep_all(&mut files, &self.unsynced[..count.min(all)]);
                 if let Some(write) = self.unsynced.get(count) {
                     for sector in sectors(write).take(torn as usize) {
                         keep_sector(&mut files, write, sector);
                     }
                 }
             }
-            Kept::Coins(seed) => {
+            Surviving::Random(seed) => {
                 let mut rng: Xoshiro256PlusPlus = rand::SeedableRng::seed_from_u64(seed);
                 for write in &self.unsynced {
                     for sector in sectors(write) {
@@ -187,7 +189,7 @@ impl Disk {
             }
         }
         Disk {
-            shown: files.clone(),
+            cached: files.clone(),
             durable: files,
             unsynced: Vec::new(),
             calls: 0,
@@ -195,7 +197,7 @@ impl Disk {
         }
     }
 
-    /// The disk after the process, but not the machine, has died.
+    /// Returns the disk after the process was killed and the machine kept running.
     pub fn after_kill(&self) -> Disk {
         Disk {
             calls: 0,
@@ -204,13 +206,13 @@ impl Disk {
         }
     }
 
-    /// Whether this call fails, and how.
+    /// Counts a call. Returns how it fails, or None.
     fn next_call(&mut self) -> Option<FaultKind> {
         let call = self.calls;
         self.calls += 1;
         let fault = self.fault?;
         let fails = match fault.kind {
-            FaultKind::PowerCut | FaultKind::ForGood => call >= fault.at_call,
+            FaultKind::PowerCut | FaultKind::Permanent => call >= fault.at_call,
             _ => call == fault.at_call,
         };
         fails.then_some(fault.kind)
@@ -218,7 +220,7 @@ impl Disk {
 
     fn write(&mut self, file: StoreFile, offset: u64, bytes: &[u8]) {
         let start = offset as usize;
-        self.shown[file as usize][start..start + bytes.len()].copy_from_slice(bytes);
+        self.cached[file as usize][start..start + bytes.len()].copy_from_slice(bytes);
         self.unsynced.push(Write {
             file,
             offset,
@@ -231,18 +233,18 @@ impl Disk {
             .unsynced
             .drain(..)
             .partition(|write| write.file == file);
-        keep_whole(&mut self.durable, &mine);
+        keep_all(&mut self.durable, &mine);
         self.unsynced = others;
     }
 
-    /// A sync that failed: what it should have written is shown but nowhere, and a later
-    /// sync does not know of it.
+    /// Simulates a failed sync: what it should have written stays in the cache but does not
+    /// reach the disk, and a later sync does not write it.
     fn lose(&mut self, file: StoreFile) {
         self.unsynced.retain(|write| write.file != file);
     }
 }
 
-/// The sectors of a file that a write touches.
+/// Returns the sectors of a file that a write changes.
 fn sectors(write: &Write) -> std::ops::Range<u64> {
     let end = write.offset + write.bytes.len() as u64;
     write.offset / SECTOR..end.div_ceil(SECTOR)
@@ -256,14 +258,14 @@ fn keep_sector(files: &mut [Vec<u8>; 5], write: &Write, sector: u64) {
     files[write.file as usize][from as usize..to as usize].copy_from_slice(part);
 }
 
-fn keep_whole(files: &mut [Vec<u8>; 5], writes: &[Write]) {
+fn keep_all(files: &mut [Vec<u8>; 5], writes: &[Write]) {
     for write in writes {
         let start = write.offset as usize;
         files[write.file as usize][start..start + write.bytes.len()].copy_from_slice(&write.bytes);
     }
 }
 
-fn refused(kind: FaultKind) -> io::Error {
+fn error_of(kind: FaultKind) -> io::Error {
     match kind {
         FaultKind::NoSpace => io::ErrorKind::StorageFull.into(),
         kind => io::Error::other(format!("the disk failed: {kind:?}")),
@@ -272,15 +274,15 @@ fn refused(kind: FaultKind) -> io::Error {
 
 impl Medium for SimulatedMedium {
     fn len(&self, file: StoreFile) -> io::Result<u64> {
-        Ok(self.disk().shown[file as usize].len() as u64)
+        Ok(self.disk().cached[file as usize].len() as u64)
     }
 
     fn read(&self, file: StoreFile, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let mut disk = self.disk();
         if let Some(kind) = disk.next_call() {
-            return Err(refused(kind));
+            return Err(error_of(kind));
         }
-        let bytes = &disk.shown[file as usize];
+        let bytes = &disk.cached[file as usize];
         let part = bytes.get(offset as usize..offset as usize + buffer.len());
         buffer.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
@@ -288,8 +290,8 @@ impl Medium for SimulatedMedium {
 
     fn write(&self, file: StoreFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut disk = self.disk();
-        if offset + bytes.len() as u64 > disk.shown[file as usize].len() as u64 {
-            return Err(io::Error::other("a write past the end: files never grow"));
+        if offset + bytes.len() as u64 > disk.cached[file as usize].len() as u64 {
+            return Err(io::Error::other("a write past the end of a file"));
         }
         match disk.next_call() {
             None => disk.write(file, offset, bytes),
@@ -302,7 +304,7 @@ impl Medium for SimulatedMedium {
                     FaultKind::Short => disk.write(file, offset, &bytes[..bytes.len() / 2]),
                     _ => {}
                 }
-                return Err(refused(kind));
+                return Err(error_of(kind));
             }
         }
         Ok(())
@@ -319,7 +321,7 @@ impl Medium for SimulatedMedium {
                 if kind != FaultKind::PowerCut {
                     disk.lose(file);
                 }
-                Err(refused(kind))
+                Err(error_of(kind))
             }
         }
     }

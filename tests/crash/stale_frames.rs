@@ -1,39 +1,42 @@
-//! Frames that a crash undid and that must not come back when others take their place.
+//! Frames that a crash discarded and that must not be replayed when other frames follow.
 //!
-//! Random walks meet these only by rare coincidence: the same place, the same number, the
-//! same size. Here the coincidence is arranged.
+//! Random sessions rarely produce them, because the new frames need the same offset, sequence
+//! number and size. Here these cases are constructed.
 
 use dedupstore::{Fingerprint, Observation, Verdict};
 
-use super::life::{Life, Model, options};
-use super::medium::{Disk, Kept, SimulatedMedium};
-use super::walk::look;
+use super::session::{Model, Session, check_recovery, options};
+use super::simulated_medium::{Disk, SimulatedMedium, Surviving};
 use super::{Failure, Outcome};
 
-/// As many observations as make frames of one size.
+/// The number of observations per frame, so that all frames have the same size.
 const FRAME: u64 = 8;
 
-/// What follows the crash, in the place of what was undone.
+/// What follows the crash, in place of the discarded frames.
 #[derive(Clone, Copy, Debug)]
 pub enum Then {
-    /// The same observations, fed again.
-    TheSame,
-    /// Others, in frames of the same size.
-    Others,
-    /// None, but a checkpoint.
-    ACheckpoint,
+    /// The same observations again.
+    SameObservations,
+    /// Other observations, in frames of the same size.
+    OtherObservations,
+    /// A checkpoint without observations.
+    Checkpoint,
 }
 
-/// Every way in which a crash can keep the later of two frames and lose the earlier, with
-/// or without a switch of logs between them, and every sequel.
-pub fn every_ghost(filter: &str) -> Outcome {
+/// Tests every way in which the later of two frames survives a crash and the earlier does not,
+/// with and without a switch of logs between them, followed by each [`Then`].
+pub fn every_stale_frame(filter: &str) -> Outcome {
     let mut states = 0;
     for switch_between in [false, true] {
-        for then in [Then::TheSame, Then::Others, Then::ACheckpoint] {
+        for then in [
+            Then::SameObservations,
+            Then::OtherObservations,
+            Then::Checkpoint,
+        ] {
             for lost in 0..6 {
-                ghost(filter, switch_between, then, lost).map_err(|failure| {
-                    Failure(format!(
-                        "{filter}, {switch_between}, {then:?}, {lost}: {failure}"
+                stale_frame(filter, switch_between, then, lost).map_err(|failure| {
+                    failure.at(format!(
+                        "{filter}, switch {switch_between}, then {then:?}, first {lost} writes lost"
                     ))
                 })?;
                 states += 1;
@@ -43,82 +46,89 @@ pub fn every_ghost(filter: &str) -> Outcome {
     Ok(states)
 }
 
-/// Two frames across a border of sectors, of which a crash keeps any part; then the first
-/// again, of which a second crash keeps any part.
-pub fn every_torn_ghost(filter: &str) -> Outcome {
+/// Writes two frames across a sector boundary, of which any part survives a crash; then the
+/// first frame again, of which any part survives a second crash.
+pub fn every_torn_frame(filter: &str) -> Outcome {
     const PARTS: u64 = 24;
     let options = options(filter, 1);
     let mut model = Model::new(&options);
     let fresh: Disk = SimulatedMedium::with_store(&options).disk().clone();
-    let mut life = Life::begin(fresh, &mut model, 0)?;
+    let mut session = Session::open(fresh, &mut model, 0)?;
     for number in 10..14 {
-        feed(&mut life, &mut model, number)?;
+        observe_frame(&mut session, &mut model, number)?;
     }
-    acted(&mut life, |store| store.sync())?;
+    run(&mut session, |store| store.sync())?;
     let synced = model.len();
-    feed(&mut life, &mut model, 2)?;
-    feed(&mut life, &mut model, 3)?;
-    let crashed = life.medium.disk().clone();
-    drop(life);
+    observe_frame(&mut session, &mut model, 2)?;
+    observe_frame(&mut session, &mut model, 3)?;
+    let crashed = session.medium.disk().clone();
+    drop(session);
     let mut states = 0;
     for first in 0..PARTS {
-        let disk = crashed.after_crash(Kept::Coins(first));
+        let disk = crashed.after_crash(Surviving::Random(first));
         let mut model = Model::new(&options);
         for number in (10..14).chain([2, 3]) {
             (0..FRAME).for_each(|i| {
                 model.observe(observation(number, i));
             });
         }
-        let mut life = Life::begin(disk, &mut model, synced)?;
+        let mut session = Session::open(disk, &mut model, synced)?;
         if model.len() > synced {
             continue;
         }
-        feed(&mut life, &mut model, 2)?;
+        observe_frame(&mut session, &mut model, 2)?;
         for second in 0..PARTS {
-            let disk = life.medium.disk().after_crash(Kept::Coins(second));
-            look(&disk, &model, synced).map_err(|failure| {
-                Failure(format!("{filter}, torn {first}, then {second}: {failure}"))
-            })?;
+            let disk = session.medium.disk().after_crash(Surviving::Random(second));
+            check_recovery(&disk, &model, synced)
+                .map_err(|failure| failure.at(format!("{filter}, torn {first}, then {second}")))?;
             states += 1;
         }
     }
     Ok(states)
 }
 
-fn ghost(filter: &str, switch_between: bool, then: Then, lost: usize) -> Result<(), Failure> {
+fn stale_frame(filter: &str, switch_between: bool, then: Then, lost: usize) -> Result<(), Failure> {
     let options = options(filter, 1);
     let mut model = Model::new(&options);
     let fresh: Disk = SimulatedMedium::with_store(&options).disk().clone();
-    let mut life = Life::begin(fresh, &mut model, 0)?;
-    feed(&mut life, &mut model, 1)?;
-    acted(&mut life, |store| store.sync())?;
+    let mut session = Session::open(fresh, &mut model, 0)?;
+    observe_frame(&mut session, &mut model, 1)?;
+    run(&mut session, |store| store.sync())?;
     if !switch_between {
-        feed(&mut life, &mut model, 2)?;
+        observe_frame(&mut session, &mut model, 2)?;
     } else {
-        acted(&mut life, |store| store.begin_checkpoint())?;
+        run(&mut session, |store| store.begin_checkpoint())?;
     }
-    feed(&mut life, &mut model, 3)?;
-    let disk = life.medium.disk().after_crash(Kept::Last(lost));
-    drop(life);
+    observe_frame(&mut session, &mut model, 3)?;
+    let disk = session.medium.disk().after_crash(Surviving::Last(lost));
+    drop(session);
 
-    let mut life = Life::begin(disk, &mut model, FRAME)?;
+    let mut session = Session::open(disk, &mut model, FRAME)?;
     match then {
-        Then::TheSame => feed(&mut life, &mut model, if switch_between { 3 } else { 2 })?,
-        Then::Others => feed(&mut life, &mut model, 4)?,
-        Then::ACheckpoint => acted(&mut life, |store| store.begin_checkpoint())?,
+        Then::SameObservations => {
+            observe_frame(&mut session, &mut model, if switch_between { 3 } else { 2 })?
+        }
+        Then::OtherObservations => observe_frame(&mut session, &mut model, 4)?,
+        Then::Checkpoint => run(&mut session, |store| store.begin_checkpoint())?,
     }
-    acted(&mut life, |store| store.sync())?;
-    let disk = life.medium.disk().after_crash(Kept::First(usize::MAX));
-    look(&disk, &model, model.len())
+    run(&mut session, |store| store.sync())?;
+    let disk = session
+        .medium
+        .disk()
+        .after_crash(Surviving::First(usize::MAX));
+    check_recovery(&disk, &model, model.len())
 }
 
-fn acted(
-    life: &mut Life,
+fn run(
+    session: &mut Session,
     act: impl FnOnce(
         &mut dedupstore::store::Store<SimulatedMedium>,
     ) -> Result<(), dedupstore::store::StoreError>,
 ) -> Result<(), Failure> {
-    let store = life.store.as_mut().ok_or(Failure("no store".to_owned()))?;
+    let store = session
+        .store
+        .as_mut()
+        .ok_or(Failure("no store".to_owned()))?;
     act(store).map_err(|error| Failure(error.to_string()))
 }
 
@@ -126,13 +136,13 @@ fn observation(number: u64, i: u64) -> Observation {
     Fingerprint((number * 100 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into()
 }
 
-fn feed(life: &mut Life, model: &mut Model, number: u64) -> Result<(), Failure> {
+fn observe_frame(session: &mut Session, model: &mut Model, number: u64) -> Result<(), Failure> {
     let observations: Vec<Observation> = (0..FRAME).map(|i| observation(number, i)).collect();
     for &observation in &observations {
         model.observe(observation);
     }
     let mut verdicts = vec![Verdict::New; observations.len()];
-    acted(life, |store| {
+    run(session, |store| {
         store.observe_batch(&observations, &mut verdicts)
     })
 }

@@ -1,21 +1,21 @@
-//! What the adviser picks, against everything it could have picked.
+//! Compares the adviser's picks with everything that it could have picked.
 //!
-//! Seeds are fixed: these numbers change only with the code. The document
-//! docs/TRADEOFFS.md has the same on longer streams and at more memories.
+//! Seeds are fixed, so the numbers change only with the code. docs/TRADEOFFS.md has the same
+//! comparison on longer streams and at more memory sizes.
 
 use dedupstore::FilterSpec;
 use dedupstore::advise::{
-    DEFAULT_FILTER, Preference, Question, Sample, Sureness, advise, is_from_papers,
+    Confidence, DEFAULT_FILTER, Preference, Question, Sample, advise, is_from_papers,
 };
-use dedupstore::filter::Errs;
+use dedupstore::filter::PossibleErrors;
 use dedupstore::{KeyHasher, lab::StreamSpec};
-use dedupstore_tests::tradeoff::{Cell, Effort, Run, Tally, grid};
+use dedupstore_tools::tradeoff::{Cell, Effort, Run, Tally, grid};
 
-/// The streams of docs/TRADEOFFS.md in small, at three memories, against every third
-/// configuration. At 16 bits a key a few dozen errors are all there are, so that what is
-/// better on both rates must be so by two standard errors; the document goes by bare counts.
+/// Runs shorter versions of the streams of docs/TRADEOFFS.md at three memory sizes, with every
+/// third configuration. At 16 bits per key there are only a few dozen errors, so a run counts
+/// as better on both rates only by two standard errors; the document uses bare counts.
 #[test]
-fn picks_are_on_the_front_or_near_the_least_error() {
+fn picks_are_on_the_pareto_front_or_near_the_best() {
     const STREAMS: [&str; 5] = [
         "shuffle:15",
         "shuffle:60",
@@ -25,8 +25,8 @@ fn picks_are_on_the_front_or_near_the_least_error() {
     ];
     let effort = Effort {
         count: 30_000,
-        least_tracks: 1,
-        most_tracks: 40,
+        min_trials: 1,
+        max_trials: 40,
         enough_errors: 400,
         seed: 1,
         threads: 2,
@@ -34,31 +34,31 @@ fn picks_are_on_the_front_or_near_the_least_error() {
     let filters: Vec<FilterSpec> = grid().into_iter().step_by(3).collect();
     let cells: Vec<Cell> = STREAMS
         .iter()
-        .flat_map(|stream| effort.cells(stream, &filters, &[1.0, 4.0, 16.0]))
+        .flat_map(|stream| effort.measure(stream, &filters, &[1.0, 4.0, 16.0]))
         .collect();
     let tally = Tally::of(cells.iter());
     let picks: Vec<String> = cells
         .iter()
         .map(|cell| {
-            let told = |run: &Run| {
-                let times = run.errors().total() as f64 / cell.least_errors() as f64;
-                format!("{} {times:.2} {}", run.filter, cell.is_good(run))
+            let describe = |run: &Run| {
+                let relative = run.errors().total() as f64 / cell.least_errors() as f64;
+                format!("{} {relative:.2} {}", run.filter, cell.is_good(run))
             };
-            let (untold, told) = (told(&cell.untold), told(&cell.told));
-            format!("{} {}: {untold}, {told}", cell.stream, cell.bits_a_key)
+            let [without_sample, with_sample] = cell.picks().map(describe);
+            let (stream, bits) = (&cell.stream, cell.bits_per_key);
+            format!("{stream} {bits}: {without_sample}, {with_sample}")
         })
         .collect();
-    let [untold, told] = tally.good.map(|good| tally.share(good));
-    assert!(untold >= 0.80, "{tally:?} {picks:#?}");
-    assert!(told >= 0.95, "{tally:?} {picks:#?}");
-    for beaten in tally.beaten_by_papers {
-        assert!(tally.share(beaten) <= 0.05, "{tally:?} {picks:#?}");
+    let [without_sample, with_sample] = tally.good.map(|good| tally.share(good));
+    assert!(without_sample >= 0.80, "{tally:?} {picks:#?}");
+    assert!(with_sample >= 0.95, "{tally:?} {picks:#?}");
+    for dominated in tally.dominated_by_papers {
+        assert!(tally.share(dominated) <= 0.05, "{tally:?} {picks:#?}");
     }
 }
 
-/// Whoever names no filter gets what the adviser says of a stream it knows nothing about.
 #[test]
-fn the_default_is_what_is_advised_for_an_unknown_stream() {
+fn the_default_filter_is_advised_for_an_unknown_stream() {
     let default: FilterSpec = DEFAULT_FILTER.parse().expect("a filter");
     for memory_bits in [8 << 20, 8 << 26] {
         let advice = advise(&Question::of_memory(memory_bits)).expect("a filter");
@@ -68,7 +68,7 @@ fn the_default_is_what_is_advised_for_an_unknown_stream() {
 }
 
 #[test]
-fn a_preference_is_kept_whatever_the_memory() {
+fn a_preference_is_respected_at_every_load() {
     for distinct in [None, Some(1_000), Some(1_000_000), Some(100_000_000)] {
         let question = |preference| Question {
             distinct,
@@ -78,7 +78,10 @@ fn a_preference_is_kept_whatever_the_memory() {
         let no_drops = advise(&question(Preference::NoDrops))
             .expect("a filter")
             .choice;
-        assert_eq!(no_drops.filter.descriptor().errs, Errs::MissesRepeats);
+        assert_eq!(
+            no_drops.filter.descriptor().errors,
+            PossibleErrors::FalseNegatives
+        );
         assert_eq!(no_drops.fpr, 0.0);
         let no_repeats = advise(&question(Preference::NoRepeats))
             .expect("a filter")
@@ -88,7 +91,7 @@ fn a_preference_is_kept_whatever_the_memory() {
 }
 
 #[test]
-fn bounds_are_kept_where_they_can_be_and_else_it_says_so() {
+fn bounds_are_met_if_possible_and_otherwise_the_reason_says_so() {
     let question = Question {
         distinct: Some(1_000_000),
         max_fpr: Some(0.05),
@@ -106,13 +109,13 @@ fn bounds_are_kept_where_they_can_be_and_else_it_says_so() {
     let advice = advise(&both).expect("a filter");
     assert!(
         !advice.keeps_bounds,
-        "one bit a key cannot do that: {advice:?}"
+        "one bit per key cannot meet both bounds: {advice:?}"
     );
     assert!(advice.reason.contains("no filter"), "{}", advice.reason);
 }
 
 #[test]
-fn costs_move_the_choice_to_the_cheaper_error() {
+fn costs_shift_the_choice_towards_the_cheaper_error() {
     let rates = |cost_fp, cost_fn| {
         let question = Question {
             distinct: Some(1_000_000),
@@ -123,19 +126,19 @@ fn costs_move_the_choice_to_the_cheaper_error() {
         let choice = advise(&question).expect("a filter").choice;
         (choice.fpr, choice.fnr)
     };
-    let (drops_dear, repeats_dear) = (rates(100.0, 1.0), rates(1.0, 100.0));
+    let (expensive_drops, expensive_repeats) = (rates(100.0, 1.0), rates(1.0, 100.0));
     assert!(
-        drops_dear.0 < repeats_dear.0 / 4.0,
-        "{drops_dear:?} {repeats_dear:?}"
+        expensive_drops.0 < expensive_repeats.0 / 4.0,
+        "{expensive_drops:?} {expensive_repeats:?}"
     );
     assert!(
-        repeats_dear.1 < drops_dear.1 / 4.0,
-        "{drops_dear:?} {repeats_dear:?}"
+        expensive_repeats.1 < expensive_drops.1 / 4.0,
+        "{expensive_drops:?} {expensive_repeats:?}"
     );
 }
 
 #[test]
-fn the_papers_filters_are_not_picked_where_a_bloom_filter_is_better_on_both() {
+fn filters_of_the_papers_are_not_picked_if_a_bloom_filter_is_better_on_both_rates() {
     for bits in [4u64, 8, 16] {
         let question = Question {
             distinct: Some(1_000_000),
@@ -143,16 +146,14 @@ fn the_papers_filters_are_not_picked_where_a_bloom_filter_is_better_on_both() {
         };
         let advice = advise(&question).expect("a filter");
         assert!(!is_from_papers(&advice.choice.filter));
-        let said = advice.papers.expect("something is said of them");
-        assert!(said.contains("better on both rates"), "{said}");
+        let sentence = advice.papers.expect("a sentence about them");
+        assert!(sentence.contains("better on both rates"), "{sentence}");
     }
 }
 
-/// A sample too small to go by is not gone by; one that is large enough is, and says how sure
-/// it is.
 #[test]
-fn a_sample_is_used_only_if_it_says_something() {
-    let sampled = |count| {
+fn a_sample_is_used_only_if_it_is_large_enough() {
+    let sample_of = |count| {
         let spec: StreamSpec = "drift:15:500".parse().expect("a stream");
         let (mut keys, hasher) = (spec.open(count, 5), KeyHasher::new(0));
         let mut sample = Sample::default();
@@ -166,18 +167,21 @@ fn a_sample_is_used_only_if_it_says_something() {
             sample: Some(sample),
             ..Question::of_memory(40_000)
         };
-        advise(&question).expect("a filter").sureness
+        advise(&question).expect("a filter").confidence
     };
-    assert!(matches!(sureness(&sampled(300)), Sureness::Assumed { .. }));
-    let found = sureness(&sampled(30_000));
-    let Sureness::Measured {
+    assert!(matches!(
+        sureness(&sample_of(300)),
+        Confidence::Assumed { .. }
+    ));
+    let measured = sureness(&sample_of(30_000));
+    let Confidence::Measured {
         observations,
         ahead,
         standard_error,
-    } = found
+    } = measured
     else {
-        panic!("{found:?}");
+        panic!("{measured:?}");
     };
     assert_eq!(observations, 30_000);
-    assert!(ahead >= 0.0 && standard_error > 0.0, "{found:?}");
+    assert!(ahead >= 0.0 && standard_error > 0.0, "{measured:?}");
 }

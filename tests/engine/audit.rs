@@ -1,20 +1,20 @@
-//! What a filter says of its own error, against the truth.
+//! The error rates that an audit estimates, against the exact rates.
 
-use dedupstore::SeenSet;
+use dedupstore::SeenSetBuilder;
 use dedupstore::audit::{AuditReport, AuditedFilter, Estimate};
 use dedupstore::lab::StreamSpec;
-use dedupstore::store::{CreateOptions, OpenOptions, Store};
+use dedupstore::store::{CreateOptions, ReadOnlyStore, Store};
 use dedupstore::{FilterSpec, Verdict};
 use tempfile::TempDir;
 
-/// Of a whole run, by an exact set.
+/// The exact figures of a run.
 struct Truth {
     distinct: u64,
     fpr: f64,
     fnr: f64,
 }
 
-fn run(
+fn audited_run(
     filter: &str,
     memory_bits: u64,
     stream: &str,
@@ -23,7 +23,12 @@ fn run(
 ) -> (Truth, AuditReport) {
     let spec: FilterSpec = filter.parse().expect("a filter");
     let audit_bytes = AuditedFilter::default_audit_bytes(memory_bits);
-    let mut set = SeenSet::audited(&spec, memory_bits, seed, audit_bytes).expect("small");
+    let mut set = SeenSetBuilder::new(&spec)
+        .memory_bits(memory_bits)
+        .seed(seed)
+        .audit(audit_bytes)
+        .build()
+        .expect("small");
     let stream: StreamSpec = stream.parse().expect("a stream");
     let mut keys = stream.open(count, seed);
     let mut truth = keys.truth();
@@ -47,13 +52,14 @@ fn covers(estimate: Option<Estimate>, truth: f64) -> bool {
     estimate.is_some_and(|estimate| (estimate.low..=estimate.high).contains(&truth))
 }
 
-/// 95 runs in 100 are promised; 93 must be, as chance has its say in a hundred runs.
-fn intervals_hold(filter: &str, stream: &str) {
+/// A 95 % interval should contain the exact rate in 95 of 100 runs; 93 are required, because the
+/// number is random.
+fn assert_intervals_hold(filter: &str, stream: &str) {
     const RUNS: u64 = 100;
     let (mut fpr, mut fnr, mut distinct) = (0, 0, 0);
     for seed in 0..RUNS {
-        let (truth, audit) = run(filter, 120_000, stream, 60_000, seed);
-        assert!(audit.one_in > 1, "it is a sample");
+        let (truth, audit) = audited_run(filter, 120_000, stream, 60_000, seed);
+        assert!(audit.one_in > 1, "only a sample of the keys is audited");
         fpr += u64::from(covers(audit.fpr, truth.fpr));
         fnr += u64::from(covers(audit.fnr, truth.fnr));
         let bounds = audit.distinct.low..=audit.distinct.high;
@@ -65,43 +71,43 @@ fn intervals_hold(filter: &str, stream: &str) {
 
 #[test]
 fn intervals_hold_for_bloom() {
-    intervals_hold("bloom:k=3", "shuffle:60");
+    assert_intervals_hold("bloom:k=3", "shuffle:60");
 }
 
 #[test]
 fn intervals_hold_for_stable() {
-    intervals_hold("stable:k=2,p=4,max=1", "shuffle:60");
+    assert_intervals_hold("stable:k=2,p=4,max=1", "shuffle:60");
 }
 
 #[test]
 fn intervals_hold_for_rlbsbf() {
-    intervals_hold("rlbsbf:k=2", "shuffle:60");
+    assert_intervals_hold("rlbsbf:k=2", "shuffle:60");
 }
 
 #[test]
 fn intervals_hold_for_slot() {
-    intervals_hold("slot", "shuffle:60");
+    assert_intervals_hold("slot", "shuffle:60");
 }
 
 #[test]
 fn intervals_hold_for_word() {
-    intervals_hold("word", "shuffle:60");
+    assert_intervals_hold("word", "shuffle:60");
 }
 
 #[test]
-fn intervals_hold_for_a_stream_that_drifts() {
-    intervals_hold("recent", "drift:40:5000");
+fn intervals_hold_on_a_drifting_stream() {
+    assert_intervals_hold("recent", "drift:40:5000");
 }
 
-/// Repeats are counted by how far back their key last came, scaled up from the sample.
+/// The sampled gaps are scaled up to the whole stream.
 #[test]
-fn the_gaps_are_those_of_the_stream() {
-    let (_, audit) = run("stable", 120_000, "drift:40:1000", 200_000, 3);
+fn the_estimated_gaps_are_those_of_the_stream() {
+    let (_, audit) = audited_run("stable", 120_000, "drift:40:1000", 200_000, 3);
     assert!(audit.one_in > 4);
     let total: u64 = audit.gaps.iter().sum();
     let repeats = 200_000.0 * 0.6;
     assert!((total as f64 / repeats - 1.0).abs() < 0.15, "{total}");
-    // Keys come from the last thousand: hardly a repeat can lie much farther back.
+    // Keys repeat only among the last thousand, so long gaps are rare.
     let far: u64 = audit.gaps.iter().skip(14).sum();
     assert!((far as f64) < 0.05 * total as f64, "{:?}", audit.gaps);
 }
@@ -110,25 +116,25 @@ fn the_gaps_are_those_of_the_stream() {
 fn a_store_keeps_its_audit_across_a_crash() {
     let directory = TempDir::new().expect("a place");
     let path = directory.path().join("audited.dds");
-    let options = CreateOptions {
-        seed: Some(5),
-        log_bytes: Some(64 << 10),
-        ..CreateOptions::new("rlbsbf".parse().expect("a filter"), 100_000)
-    };
-    let mut store = Store::create(&path, &options, OpenOptions::default()).expect("made");
-    let mut set = options.in_memory(5).expect("small");
+    let options = CreateOptions::new("rlbsbf")
+        .expect("a filter")
+        .memory_bits(100_000)
+        .seed(5)
+        .log_size(64 << 10);
+    let mut store = Store::create(&path, &options).expect("made");
+    let mut set = options.in_memory().expect("small");
     let stream: StreamSpec = "shuffle:30".parse().expect("a stream");
     let mut keys = stream.open(50_000, 1);
     while let Some((key, _)) = keys.next_key() {
         assert_eq!(store.observe(key).expect("observed"), set.observe(key));
     }
-    // Not closed: most of it is only in the log.
+    // The store is not closed: most observations are only in the log.
     drop(store);
-    let store = Store::open(&path, OpenOptions::default()).expect("recovered");
+    let store = Store::open(&path).expect("recovered");
     assert!(store.recovery().replayed > 0);
     assert_eq!(store.audit(), set.audit());
     assert!(store.audit().expect("an audit").one_in > 1);
-    let read_only = Store::open_read_only(&path).expect("readable");
+    let read_only = ReadOnlyStore::open(&path).expect("readable");
     assert_eq!(read_only.audit(), set.audit());
     store.close().expect("closed");
     let inspection = dedupstore::store::inspect(&path).expect("inspected");

@@ -1,11 +1,11 @@
-//! Readers beside a running writer, and many writers at once.
+//! Readers while a writer runs, and many threads on one shared store.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use dedupstore::store::{
-    CreateOptions, Directory, Durability, OpenOptions, SharedStore, Store, StoreError, backup,
+    CreateOptions, Durability, OpenOptions, ReadOnlyStore, SharedStore, Store, StoreError, backup,
     inspect, verify,
 };
 use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
@@ -21,9 +21,11 @@ fn observation(number: u64) -> Observation {
 }
 
 fn expected_digest(count: u64) -> u64 {
-    let spec = FILTER.parse().expect("a filter");
-    let mut set = CreateOptions::new(spec, MEMORY_BITS)
-        .in_memory(SEED)
+    let mut set = CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS)
+        .seed(SEED)
+        .in_memory()
         .expect("small");
     for number in 0..count {
         set.observe_one(observation(number));
@@ -32,20 +34,18 @@ fn expected_digest(count: u64) -> u64 {
 }
 
 fn options(log_bytes: u64) -> CreateOptions {
-    let mut create = CreateOptions::new(FILTER.parse().expect("a filter"), MEMORY_BITS);
-    create.seed = Some(SEED);
-    create.log_bytes = Some(log_bytes);
-    create
+    CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS)
+        .seed(SEED)
+        .log_size(log_bytes)
 }
 
-/// Runs `look` again and again beside a writer whose log is so small that checkpoints
-/// follow one another; it is given how many observations are durable by then.
-fn beside_a_writer(path: &Path, times: usize, mut look: impl FnMut(usize, u64)) {
-    let opening = OpenOptions {
-        durability: Durability::Interval(Duration::from_millis(5)),
-        ..OpenOptions::default()
-    };
-    let mut store = Store::create(path, &options(64 << 10), opening).expect("made");
+/// Calls `read` repeatedly while a writer runs, with the number of observations durable by
+/// then. The log is so small that the writer takes one checkpoint after another.
+fn while_a_writer_runs(path: &Path, times: usize, mut read: impl FnMut(usize, u64)) {
+    let opening = OpenOptions::new().durability(Durability::Interval(Duration::from_millis(5)));
+    let mut store = opening.create(path, &options(64 << 10)).expect("created");
     let (stop, durable) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -58,45 +58,39 @@ fn beside_a_writer(path: &Path, times: usize, mut look: impl FnMut(usize, u64)) 
                     .expect("observed");
                 next += 200;
                 durable.store(store.durable_sequence(), Ordering::Release);
-                // Not so many that the same takes long to do again.
+                // Limits the number of observations, which the test replays later.
                 std::thread::sleep(Duration::from_micros(100));
             }
             store.close().expect("closed");
         });
-        let looked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             (0..times).for_each(|time| {
                 std::thread::sleep(Duration::from_millis(20));
-                look(time, durable.load(Ordering::Acquire));
+                read(time, durable.load(Ordering::Acquire));
             });
         }));
         stop.store(true, Ordering::Relaxed);
-        if let Err(panic) = looked {
+        if let Err(panic) = result {
             std::panic::resume_unwind(panic);
         }
     });
-    assert_eq!(
-        verify(Directory::open_undisturbed(path).expect("free")).expect("read"),
-        []
-    );
+    assert_eq!(verify(path).expect("read"), []);
 }
 
 #[test]
-fn a_backup_beside_a_writer_holds_everything_durable() {
-    let directory = TempDir::new().expect("a place");
+fn a_backup_while_a_writer_runs_holds_everything_durable() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("a.dds");
     let mut copies: Vec<(PathBuf, u64)> = Vec::new();
-    beside_a_writer(&path, 8, |time, durable| {
+    while_a_writer_runs(&path, 8, |time, durable| {
         let copy = directory.path().join(format!("copy-{time}.dds"));
         let report = backup(&path, &copy).expect("copied");
         assert!(report.observations >= durable);
         copies.push((copy, report.observations));
     });
     for (copy, observations) in copies {
-        assert_eq!(
-            verify(Directory::open_undisturbed(&copy).expect("free")).expect("read"),
-            []
-        );
-        let store = Store::open(&copy, OpenOptions::default()).expect("opened");
+        assert_eq!(verify(&copy).expect("read"), []);
+        let store = Store::open(&copy).expect("opened");
         assert_eq!(store.sequence(), observations);
         let digest = state_digest(store.region(), store.registers());
         assert_eq!(digest, expected_digest(observations));
@@ -113,11 +107,11 @@ fn a_backup_beside_a_writer_holds_everything_durable() {
 }
 
 #[test]
-fn inspecting_beside_a_writer_finds_no_damage() {
-    let directory = TempDir::new().expect("a place");
+fn inspecting_while_a_writer_runs_finds_no_damage() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("a.dds");
     let mut before = 0;
-    beside_a_writer(&path, 100, |_, durable| {
+    while_a_writer_runs(&path, 100, |_, durable| {
         let inspection = inspect(&path).expect("inspected");
         assert_eq!(inspection.damage, None);
         assert_eq!(inspection.torn_tail, None);
@@ -126,16 +120,16 @@ fn inspecting_beside_a_writer_finds_no_damage() {
         assert_eq!(inspection.observations, inspection.checkpointed_sequence);
         before = inspection.checkpointed_sequence;
     });
-    assert!(before > 0, "checkpoints were taken meanwhile");
+    assert!(before > 0, "the writer took checkpoints");
 }
 
 #[test]
-fn a_reader_beside_a_writer_sees_a_state_that_was() {
-    let directory = TempDir::new().expect("a place");
+fn a_reader_while_a_writer_runs_sees_the_state_of_one_moment() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("a.dds");
     let mut seen = Vec::new();
-    beside_a_writer(&path, 30, |_, _| {
-        let store = Store::open_read_only(&path).expect("opened");
+    while_a_writer_runs(&path, 30, |_, _| {
+        let store = ReadOnlyStore::open(&path).expect("opened");
         let digest = state_digest(store.region(), store.registers());
         seen.push((store.registers().observations(), digest));
     });
@@ -148,13 +142,13 @@ fn a_reader_beside_a_writer_sees_a_state_that_was() {
 
 #[test]
 fn a_reader_writes_nothing_and_needs_no_lock() {
-    let directory = TempDir::new().expect("a place");
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("a.dds");
-    let mut store = Store::create(&path, &options(1 << 20), OpenOptions::default()).expect("made");
+    let mut store = Store::create(&path, &options(1 << 20)).expect("created");
     store.observe(b"in the checkpoint").expect("observed");
-    store.checkpoint().expect("folded");
+    store.checkpoint().expect("checkpoint taken");
     store.observe(b"only in the log").expect("observed");
-    let reader = Store::open_read_only(&path).expect("beside the writer");
+    let reader = ReadOnlyStore::open(&path).expect("while the writer has it open");
     store.observe(b"after it was opened").expect("observed");
     assert_eq!(reader.contains(b"in the checkpoint"), Verdict::Seen);
     assert_eq!(reader.contains(b"only in the log"), Verdict::Seen);
@@ -164,20 +158,20 @@ fn a_reader_writes_nothing_and_needs_no_lock() {
         (reader.hasher(), reader.spec()),
         (store.hasher(), store.spec())
     );
-    assert!(reader.load() > 0.0 && reader.drop_chance() >= 0.0);
+    assert!(reader.load() > 0.0 && reader.false_positive_rate() >= 0.0);
 }
 
 #[test]
-fn damage_is_told_to_a_reader() {
-    let directory = TempDir::new().expect("a place");
+fn a_reader_reports_corruption() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("a.dds");
-    let store = Store::create(&path, &options(1 << 20), OpenOptions::default()).expect("made");
+    let store = Store::create(&path, &options(1 << 20)).expect("created");
     store.close().expect("closed");
     let image = path.join("image.0");
     let mut bytes = std::fs::read(&image).expect("there");
     bytes[5000] ^= 1;
     std::fs::write(&image, bytes).expect("written");
-    let refused = Store::open_read_only(&path).err();
+    let refused = ReadOnlyStore::open(&path).err();
     assert!(matches!(refused, Some(StoreError::Corrupt(_))));
     let refused = backup(&path, directory.path().join("copy.dds")).err();
     assert!(matches!(refused, Some(StoreError::Corrupt(_))));
@@ -187,15 +181,17 @@ fn damage_is_told_to_a_reader() {
     );
 }
 
-/// Four threads offer the same keys in different orders, one by one and in batches.
+/// Four threads observe the same keys in different orders, one by one and in batches.
 #[test]
 fn each_key_is_new_to_exactly_one_thread() {
-    let directory = TempDir::new().expect("a place");
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("shared.dds");
-    let mut create = CreateOptions::new("bloom:k=4".parse().expect("a filter"), 8 << 20);
-    create.log_bytes = Some(256 << 10);
-    let opening = OpenOptions::default();
-    let store = SharedStore::create(&path, &create, 3, opening).expect("made");
+    let create = CreateOptions::new("bloom:k=4")
+        .expect("a filter")
+        .memory_bits(8 << 20)
+        .log_size(256 << 10)
+        .shards(3);
+    let store = SharedStore::create(&path, &create).expect("created");
     const KEYS: u64 = 10_000;
     let key = |number: u64| number.to_le_bytes();
     let new_count: usize = std::thread::scope(|scope| {
@@ -209,7 +205,7 @@ fn each_key_is_new_to_exactly_one_thread() {
                     let mut verdicts = vec![Verdict::New; numbers.len()];
                     if thread % 2 == 0 {
                         for (number, verdict) in numbers.iter().zip(&mut verdicts) {
-                            *verdict = store.observe(&key(*number)).expect("observed");
+                            *verdict = store.observe(key(*number)).expect("observed");
                         }
                     } else {
                         let hasher = store.hasher();
@@ -237,12 +233,12 @@ fn each_key_is_new_to_exactly_one_thread() {
     });
     assert_eq!(
         new_count, KEYS as usize,
-        "ample memory: no false positive either"
+        "with ample memory there are no false positives"
     );
-    store.checkpoint().expect("folded");
+    store.checkpoint().expect("checkpoint taken");
     let shards = || (0..3).map(|index| path.join(format!("shard.00{index}.dds")));
     let states = || -> Vec<u64> {
-        let read = |path: PathBuf| Store::open_read_only(path).expect("opened");
+        let read = |path: PathBuf| ReadOnlyStore::open(path).expect("opened");
         shards()
             .map(read)
             .map(|s| state_digest(s.region(), s.registers()))
@@ -250,10 +246,10 @@ fn each_key_is_new_to_exactly_one_thread() {
     };
     let before = states();
     store.close().expect("closed");
-    let store = SharedStore::open(&path, opening).expect("opened");
+    let store = SharedStore::open(&path).expect("opened");
     for number in 0..KEYS {
         assert_eq!(
-            store.contains(&key(number)).expect("looked up"),
+            store.contains(key(number)).expect("looked up"),
             Verdict::Seen
         );
     }
@@ -262,19 +258,18 @@ fn each_key_is_new_to_exactly_one_thread() {
 }
 
 #[test]
-fn a_shared_store_knows_its_parts() {
-    let directory = TempDir::new().expect("a place");
+fn a_shared_store_checks_its_shards() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("shared.dds");
-    let create = options(1 << 20);
-    let opening = OpenOptions::default();
-    let store = SharedStore::create(&path, &create, 2, opening).expect("made");
-    let again = SharedStore::create(&path, &create, 2, opening).err();
+    let create = options(1 << 20).shards(2);
+    let store = SharedStore::create(&path, &create).expect("created");
+    let again = SharedStore::create(&path, &create).err();
     assert!(matches!(again, Some(StoreError::AlreadyExists { .. })));
-    let in_use = SharedStore::open(&path, opening).err();
+    let in_use = SharedStore::open(&path).err();
     assert!(matches!(in_use, Some(StoreError::InUse { .. })));
     store.close().expect("closed");
     let alone = inspect(&path).expect_err("not one store");
     assert!(alone.to_string().contains("shard.000.dds"), "{alone}");
     std::fs::rename(path.join("shard.001.dds"), directory.path().join("away")).expect("moved");
-    assert!(SharedStore::open(&path, opening).is_err());
+    assert!(SharedStore::open(&path).is_err());
 }

@@ -1,11 +1,12 @@
-//! The crash laboratory, in the time that a test has. `cargo xtask crash` takes longer.
+//! The experiments of the crash laboratory, limited to the time of a test. `cargo xtask crash`
+//! runs them for longer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dedupstore::store::mutant::Mutant;
-use dedupstore_tests::crash::hunt::{HARMLESS, hunt};
-use dedupstore_tests::crash::rot::AtRest;
-use dedupstore_tests::crash::{FILTERS, Outcome, cuts, faults, ghosts, walk};
+use dedupstore_tests::crash::corruption::StoreAtRest;
+use dedupstore_tests::crash::mutants::{HARMLESS, find_mutant};
+use dedupstore_tests::crash::{FILTERS, Outcome, faults, power_cuts, random_crashes, stale_frames};
 
 #[track_caller]
 fn states(outcome: Outcome) -> u64 {
@@ -15,7 +16,7 @@ fn states(outcome: Outcome) -> u64 {
     }
 }
 
-/// Runs numbered experiments on every processor; returns how many states were opened.
+/// Runs numbered experiments on all processors. Returns how many states were opened.
 #[track_caller]
 fn all_of(numbers: std::ops::Range<u64>, experiment: impl Fn(u64) -> Outcome + Sync) -> u64 {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -40,22 +41,22 @@ fn all_of(numbers: std::ops::Range<u64>, experiment: impl Fn(u64) -> Outcome + S
     outcomes.into_iter().map(states).sum()
 }
 
-/// What a crash can leave: at least 200,000 states, none of them silently wrong and none
-/// with anything acknowledged lost.
+/// Opens at least 200,000 states that crashes leave. None may be wrong without an error, and
+/// none may lack an acknowledged observation.
 #[test]
-fn crashes() {
-    let walked = all_of(0..2100, walk::walk);
+fn crashes_lose_nothing_acknowledged() {
+    let random = all_of(0..2100, random_crashes::run);
     let cut = all_of(0..6, |number| {
         let filter = FILTERS[number as usize % 3];
-        cuts::every_cut(filter, 1 + number % 3, 10 + number, 80)
+        power_cuts::every_cut(filter, 1 + number % 3, 10 + number, 80)
     });
-    println!("{walked} states of walks, {cut} of cuts");
-    assert!(walked + cut >= 200_000, "{walked} + {cut}");
+    println!("{random} states after random crashes, {cut} after power cuts");
+    assert!(random + cut >= 200_000, "{random} + {cut}");
 }
 
-/// Every call of a life fails: once, for good, for want of space, half-way.
+/// Every call of a session fails: once, permanently, for lack of space, half-way.
 #[test]
-fn failures() {
+fn failed_calls_lose_nothing_acknowledged() {
     let opened = all_of(0..6, |number| {
         let filter = FILTERS[number as usize % 3];
         faults::every_fault(filter, 1 + number % 3, 20 + number, 60)
@@ -64,23 +65,27 @@ fn failures() {
 }
 
 #[test]
-fn ghosts_stay_away() {
+fn stale_frames_are_not_replayed() {
     for filter in FILTERS {
-        states(ghosts::every_ghost(filter));
-        assert!(states(ghosts::every_torn_ghost(filter)) > 100);
+        states(stale_frames::every_stale_frame(filter));
+        assert!(states(stale_frames::every_torn_frame(filter)) > 100);
     }
 }
 
-/// Every bit of three stores of different filters, fresh and in the middle of a checkpoint;
-/// and every fifth bit of the same with two whole images.
+/// Flips every bit of stores with different filters, empty and during a checkpoint, and every
+/// fifth bit of stores with two valid images. Also truncates files and misplaces sectors.
 #[test]
-fn rot() {
+fn corruption_is_detected() {
     for filter in FILTERS {
-        let between = AtRest::between_checkpoints(filter).expect("made");
-        let another = AtRest::another(filter).expect("made");
+        let between = StoreAtRest::between_checkpoints(filter).expect("created");
+        let another = StoreAtRest::with_other_keys(filter).expect("created");
         states(between.every_foreign_file(&another));
-        let busy = AtRest::in_a_checkpoint(filter).expect("made");
-        for (rest, step) in [(&AtRest::fresh(filter), 1), (&busy, 1), (&between, 5)] {
+        let during = StoreAtRest::during_checkpoint(filter).expect("created");
+        for (rest, step) in [
+            (&StoreAtRest::empty(filter), 1),
+            (&during, 1),
+            (&between, 5),
+        ] {
             let flipped = all_of(0..8, |bit| rest.every_bit(bit * step, 8 * step));
             let cut = states(rest.every_truncation(64));
             let misplaced = states(rest.every_misplacement(512));
@@ -89,10 +94,10 @@ fn rot() {
     }
 }
 
-/// A laboratory that finds nothing proves nothing: every planted bug must be found, or explained.
+/// The experiments must find every planted bug, except those explained as harmless.
 #[test]
 fn planted_bugs_are_found() {
-    // Panics are expected here, and only here: other tests share the process.
+    // Planted bugs may panic. Hide only the panics of this thread: other tests share the process.
     let here = std::thread::current().id();
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -102,12 +107,12 @@ fn planted_bugs_are_found() {
     }));
     let mut missed = Vec::new();
     for mutant in Mutant::ALL {
-        match hunt(mutant, 150) {
+        match find_mutant(mutant, 150) {
             Some(found) => println!("{mutant:?}: {found}"),
             None => missed.push(mutant),
         }
     }
     let _ = std::panic::take_hook();
     let harmless: Vec<Mutant> = HARMLESS.iter().map(|(mutant, _)| *mutant).collect();
-    assert_eq!(missed, harmless, "not found, and not explained");
+    assert_eq!(missed, harmless, "not found and not explained");
 }

@@ -1,16 +1,16 @@
-//! The format document says what the code does; and stores of every version open for ever.
+//! The format document agrees with the code, and stores of every version can be opened.
 
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lab::StreamSpec;
 use dedupstore::store::format::{frame_offsets, superblock_offsets};
-use dedupstore::store::{CreateOptions, OpenOptions, Store, StoreError};
-use dedupstore::{FilterSpec, SeenSet, registry, state_digest};
+use dedupstore::store::{Store, StoreError};
+use dedupstore::{FilterSpec, SeenSetBuilder, registry, state_digest};
 use dedupstore_tests::{fixture, root};
+use dedupstore_tools::golden;
 use tempfile::TempDir;
 
-/// The rows of a table of the document, as (offset, field).
+/// Returns the rows of a table of the document as (offset, field).
 fn table(document: &str, heading: &str) -> Vec<(usize, String)> {
     let section = document.split(heading).nth(1).expect("the section");
     let section = section.split("\n## ").next().expect("the section");
@@ -33,56 +33,43 @@ fn the_document_and_the_code_agree_on_every_offset() {
     assert_eq!(table(&document, "\n## Log\n"), frame);
 }
 
-const GOLDEN_SEED: u64 = 11;
-const GOLDEN_BITS: u64 = 60_000;
-const GOLDEN_OBSERVATIONS: u64 = 3000;
-
-fn golden_keys() -> Vec<Vec<u8>> {
-    let stream: StreamSpec = "shuffle:60".parse().expect("a stream");
-    let mut stream = stream.open(GOLDEN_OBSERVATIONS, GOLDEN_SEED);
-    let mut keys = Vec::new();
-    while let Some((key, _)) = stream.next_key() {
-        keys.push(key.to_vec());
-    }
-    keys
-}
-
 fn copy_directory(from: &Path, to: &Path) {
-    fs::create_dir(to).expect("made");
+    fs::create_dir(to).expect("created");
     for entry in fs::read_dir(from).expect("there") {
         let entry = entry.expect("an entry");
         fs::copy(entry.path(), to.join(entry.file_name())).expect("copied");
     }
 }
 
-/// Made by this program when it was at version 1, and never again. To add one for a new
-/// filter: run this test with DEDUPSTORE_MAKE_GOLDEN=1, which touches none that exists.
+/// The golden stores were created by version 1 and never change. `cargo xtask golden NAME` adds the
+/// store of a new filter.
 #[test]
-fn stores_of_version_1_open_for_ever() {
+fn stores_of_version_1_can_be_opened() {
     let plain = registry().iter().map(|descriptor| (descriptor.name, 0));
     let audited = [("bloom", 4096), ("stable", 4096)];
     for (name, audit_bytes) in plain.chain(audited) {
         let kept = fixture("stores").join(match audit_bytes {
-            0 => format!("version-1-{name}.dds"),
+            0 => golden::store_name(name),
             _ => format!("version-1-{name}-audited.dds"),
         });
         let spec: FilterSpec = name.parse().expect("a filter");
-        if std::env::var_os("DEDUPSTORE_MAKE_GOLDEN").is_some() && !kept.exists() {
-            make_golden(&kept, &spec, audit_bytes);
-        }
-        let directory = TempDir::new().expect("a place");
+        let directory = TempDir::new().expect("a temporary directory");
         let path = directory.path().join("copy.dds");
         copy_directory(&kept, &path);
-        let store = Store::open(&path, OpenOptions::default()).expect("it opens");
+        let store = Store::open(&path).expect("it opens");
         assert_eq!(store.spec(), &spec);
         assert_eq!(store.audit_bytes(), audit_bytes);
         assert!(
             store.recovery().replayed > 0,
-            "it was left with a log to replay"
+            "the golden store has a log to replay"
         );
-        let mut set =
-            SeenSet::audited(&spec, GOLDEN_BITS, GOLDEN_SEED, audit_bytes).expect("small");
-        for key in golden_keys() {
+        let mut set = SeenSetBuilder::new(&spec)
+            .memory_bits(golden::MEMORY_BITS)
+            .seed(golden::SEED)
+            .audit(audit_bytes)
+            .build()
+            .expect("small");
+        for key in golden::keys() {
             set.observe(&key);
         }
         assert_eq!(
@@ -93,28 +80,9 @@ fn stores_of_version_1_open_for_ever() {
     }
 }
 
-fn make_golden(path: &Path, spec: &FilterSpec, audit_bytes: u32) {
-    let mut options = CreateOptions::new(spec.clone(), GOLDEN_BITS);
-    options.seed = Some(GOLDEN_SEED);
-    options.log_bytes = Some(8192);
-    options.audit_bytes = Some(audit_bytes);
-    let opening = OpenOptions {
-        threads: false,
-        ..OpenOptions::default()
-    };
-    let mut store = Store::create(path, &options, opening).expect("made");
-    for (i, key) in golden_keys().iter().enumerate() {
-        store.observe(key).expect("observed");
-        if i == 2900 {
-            store.checkpoint().expect("folded");
-        }
-    }
-    store.sync().expect("durable");
-}
-
-/// A golden store whose superblocks have a number changed and their checksums made right.
+/// Copies a golden store, changes a field of its superblocks, and corrects their checksums.
 fn with_superblock_field(offset: usize, value: &[u8]) -> (TempDir, std::path::PathBuf) {
-    let directory = TempDir::new().expect("a place");
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("copy.dds");
     copy_directory(&fixture("stores").join("version-1-bloom.dds"), &path);
     for image in ["image.0", "image.1"] {
@@ -131,16 +99,15 @@ fn with_superblock_field(offset: usize, value: &[u8]) -> (TempDir, std::path::Pa
 }
 
 fn error_of(path: &Path) -> StoreError {
-    match Store::open(path, OpenOptions::default()) {
+    match Store::open(path) {
         Ok(_) => panic!("it opened"),
         Err(error) => error,
     }
 }
 
-/// The sizes are checked against the files before anything is allocated: a petabyte would
-/// not be refused so quietly.
+/// Sizes are checked against the files before anything is allocated.
 #[test]
-fn absurd_sizes_are_refused_without_being_allocated() {
+fn impossible_sizes_are_rejected_before_allocating() {
     let offsets = superblock_offsets();
     let offset_of = |name: &str| {
         offsets
@@ -171,14 +138,19 @@ fn absurd_sizes_are_refused_without_being_allocated() {
 }
 
 #[test]
-fn newer_formats_are_refused_by_name() {
+fn newer_formats_are_rejected_with_their_version() {
     let (_directory, path) = with_superblock_field(8, &7u32.to_le_bytes());
-    let text = error_of(&path).to_string();
+    let error = error_of(&path);
     assert!(
-        text.contains("format version 7") && text.contains("use a newer one"),
-        "{text}"
+        matches!(error, StoreError::NewerVersion { found: 7, .. }),
+        "{error}"
     );
+    assert!(error.to_string().contains("format version 7"), "{error}");
     let (_directory, path) = with_superblock_field(16, &4u32.to_le_bytes());
-    let text = error_of(&path).to_string();
-    assert!(text.contains("features 0x00000004"), "{text}");
+    let error = error_of(&path);
+    assert!(
+        matches!(error, StoreError::UnknownFeatures { bits: 4, .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("features 0x00000004"), "{error}");
 }

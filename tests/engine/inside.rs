@@ -1,12 +1,13 @@
-//! A filter behind glass counts what a simulation counts, and its reasons are true.
+//! `lab::Inside` counts the same errors as a simulation, and its explanations are true.
 
 use std::sync::Arc;
 
-use dedupstore::filter::{Errs, Evidence, FilterSpec, Wanted};
+use dedupstore::filter::{Evidence, FilterSpec, PossibleErrors, Requirement};
 use dedupstore::lab::{
-    Arrived, Inside, InsideError, Mistake, Mistakes, NoClock, Reason, Simulation, StreamSpec, Truth,
+    Inside, InsideError, Mistake, Mistakes, NoClock, ObservedKey, Reason, Simulation, StreamSpec,
+    Truth,
 };
-use dedupstore::{Fingerprint, SeenSet, Verdict, registry};
+use dedupstore::{Fingerprint, SeenSet, SeenSetBuilder, Verdict, registry};
 
 const KEYS: u64 = 3000;
 
@@ -26,9 +27,13 @@ fn watched(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> Inside {
     inside
 }
 
-/// The filter alone after these keys.
+/// Returns a filter that has observed these keys.
 fn plain(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> SeenSet {
-    let mut set = SeenSet::in_memory(spec, memory_bits, 5).expect("small");
+    let mut set = SeenSetBuilder::new(spec)
+        .memory_bits(memory_bits)
+        .seed(5)
+        .build()
+        .expect("small");
     for key in keys {
         set.observe(key);
     }
@@ -40,18 +45,18 @@ fn evidence(set: &SeenSet, fingerprint: Fingerprint) -> Evidence {
 }
 
 #[test]
-fn mistakes_are_those_that_a_simulation_counts() {
+fn errors_are_those_that_a_simulation_counts() {
     let keys = keys();
     for descriptor in registry() {
         let spec = FilterSpec::with_defaults(descriptor);
         for memory_bits in [1024, 8192] {
-            let mut race = Simulation::new(5, Truth::for_fingerprints());
-            race.enter(&spec, memory_bits).expect("small");
+            let mut simulation = Simulation::new(5, Truth::for_fingerprints());
+            simulation.add_filter(&spec, memory_bits).expect("small");
             for key in &keys {
-                race.push_key(key, &NoClock);
+                simulation.push_key(key, &NoClock);
             }
-            race.flush(&NoClock);
-            let counted = race.contestants()[0].board().now();
+            simulation.flush(&NoClock);
+            let counted = simulation.runs()[0].scoreboard().now();
             let inside = watched(&spec, memory_bits, &keys);
             let found = (
                 inside.position(),
@@ -73,10 +78,10 @@ fn mistakes_are_those_that_a_simulation_counts() {
     }
 }
 
-/// What the sentence says of a key must hold: checked against the cells of the key and the
-/// stream itself, without the code that found the reason.
+/// Checked against the cells of the key and the stream itself, without the code that found the
+/// reason.
 #[test]
-fn reasons_are_true() {
+fn the_reasons_for_errors_are_true() {
     let keys = keys();
     let mut kinds = std::collections::BTreeSet::new();
     for descriptor in registry() {
@@ -84,14 +89,18 @@ fn reasons_are_true() {
         let inside = watched(&spec, 1024, &keys);
         let key_at = |position: u64| &keys[position as usize - 1];
         let mistakes = inside.dropped().latest().chain(inside.missed().latest());
-        for Mistake { arrived, reason } in mistakes.step_by(5) {
+        for Mistake {
+            observed: arrived,
+            reason,
+        } in mistakes.step_by(5)
+        {
             let (key, position) = (key_at(arrived.position), arrived.position);
             assert_eq!(*key, arrived.key);
             let earlier = &keys[..position as usize - 1];
             let last = earlier.iter().rposition(|other| other == key);
             assert_eq!(arrived.is_first, last.is_none(), "{spec}");
             let since = last.map(|at| position - 1 - at as u64);
-            // The filter as it was when the key came.
+            // The filter when the key arrived.
             let then = plain(&spec, 1024, earlier);
             let evidence_then = evidence(&then, arrived.fingerprint);
             kinds.insert(format!("{:?}", std::mem::discriminant(reason)));
@@ -109,13 +118,13 @@ fn reasons_are_true() {
                     assert!(other.key != arrived.key && other.position < position);
                     let alike = evidence(&then, other.fingerprint);
                     assert_eq!(
-                        (alike.row, alike.wanted),
-                        (evidence_then.row, Wanted::Exactly(*value))
+                        (alike.row, alike.required),
+                        (evidence_then.row, Requirement::Equals(*value))
                     );
                     assert_eq!(alike.verdict(), Verdict::Seen, "{spec}");
                 }
-                Reason::ByLot => {
-                    assert!(then.filter().verdict_is_drawn());
+                Reason::Random => {
+                    assert!(then.filter().verdict_is_random());
                     assert_eq!(evidence_then.verdict(), Verdict::New);
                 }
                 Reason::CellsLost { lacking, of, lines } => {
@@ -124,11 +133,11 @@ fn reasons_are_true() {
                     let right_after = plain(&spec, 1024, &keys[..(position - lines) as usize]);
                     let held = evidence(&right_after, arrived.fingerprint);
                     assert_eq!(held.verdict(), Verdict::Seen, "{spec}");
-                    assert!(!inside.anatomy().loss.is_empty());
+                    assert!(!inside.cell_layout().loss.is_empty());
                 }
                 Reason::ValueLost { lines } => {
                     assert_eq!(Some(*lines), since);
-                    assert!(!inside.anatomy().loss.is_empty());
+                    assert!(!inside.cell_layout().loss.is_empty());
                 }
                 Reason::NotKept { lines } => {
                     assert_eq!(Some(*lines), since);
@@ -136,23 +145,23 @@ fn reasons_are_true() {
                     let held = evidence(&right_after, arrived.fingerprint);
                     assert_eq!(held.verdict(), Verdict::New, "{spec}");
                 }
-                Reason::WentByOthers { lines } => {
+                Reason::NeverStored { lines } => {
                     assert_eq!(Some(*lines), since);
-                    assert!(then.filter().seen_leaves_no_trace(), "{spec}");
+                    assert!(then.filter().seen_leaves_state_unchanged(), "{spec}");
                 }
             }
-            let words = reason.in_words(inside.anatomy());
+            let words = reason.in_words(inside.cell_layout());
             assert!(
                 words.len() > 20 && !words.contains("  "),
                 "{spec}: {words:?}"
             );
         }
     }
-    assert_eq!(kinds.len(), 7, "every reason was met");
+    assert_eq!(kinds.len(), 7, "every kind of reason occurred");
 }
 
 #[test]
-fn a_cell_knows_its_last_change_and_whose_it_is() {
+fn a_cell_records_its_last_change_and_the_key_that_wrote_it() {
     for descriptor in registry() {
         let spec = FilterSpec::with_defaults(descriptor);
         let mut inside = Inside::new(&spec, 2048, 5).expect("small");
@@ -168,15 +177,15 @@ fn a_cell_knows_its_last_change_and_whose_it_is() {
             if sum(&after) < sum(&before) {
                 assert!(lost.clone().count() > 0, "{spec}");
             }
-            if descriptor.errs == Errs::DropsNew {
+            if descriptor.errors == PossibleErrors::FalsePositives {
                 assert_eq!(lost.count(), 0, "{spec}");
             }
             for (cell, before) in inside.cells().iter().zip(before) {
                 let is_changed = cell.changed_at == inside.position();
                 assert_eq!(is_changed, cell.value != before, "{spec}");
-                assert_eq!(cell.left_by.is_some(), cell.value > 0, "{spec}");
-                // What a key has left speaks for it.
-                if let Some(left_by) = &cell.left_by {
+                assert_eq!(cell.written_by.is_some(), cell.value > 0, "{spec}");
+                // The cell that a key wrote is part of its evidence.
+                if let Some(left_by) = &cell.written_by {
                     let evidence = inside.evidence(left_by.fingerprint);
                     let is_looked_at = evidence.cells().any(|it| it.value == cell.value);
                     assert!(is_looked_at, "{spec}");
@@ -189,12 +198,12 @@ fn a_cell_knows_its_last_change_and_whose_it_is() {
 }
 
 #[test]
-fn sentences_are_what_a_person_would_say() {
+fn reasons_are_complete_sentences() {
     let set = |spec: &str| Inside::new(&spec.parse().expect("a filter"), 1024, 1).expect("small");
-    let bits = *set("blocked").anatomy();
-    let lines = *set("recent").anatomy();
-    let slots = *set("slot").anatomy();
-    let other = Arc::new(Arrived {
+    let bits = *set("blocked").cell_layout();
+    let lines = *set("recent").cell_layout();
+    let slots = *set("slot").cell_layout();
+    let other = Arc::new(ObservedKey {
         position: 7,
         key: b"/a".to_vec(),
         fingerprint: Fingerprint(1),
@@ -227,16 +236,16 @@ fn sentences_are_what_a_person_would_say() {
         said,
         [
             "its 4 bits had all been set by other keys",
-            "2 of its 4 bits were cleared for newer keys since it came, 120 lines before",
-            "all of its 4 bits were cleared for newer keys since it came, 1 line before",
-            "it was pushed out of its line by newer keys since it came, 1,070,037 lines before",
-            "its fingerprint 5 equals that of a key in the same slot: /a, which came 2 lines before",
+            "2 of its 4 bits were cleared for newer keys since it occurred 120 lines earlier",
+            "all of its 4 bits were cleared for newer keys since it occurred 1 line earlier",
+            "it was pushed out of its cache line by newer keys since it occurred 1,070,037 lines earlier",
+            "its fingerprint 5 equals that of a key in the same slot: /a, which occurred 2 lines earlier",
         ]
     );
 }
 
 #[test]
-fn more_cells_than_can_be_looked_at_are_refused() {
+fn a_filter_with_too_many_cells_is_refused() {
     let spec = "bloom".parse().expect("a filter");
     let refused = Inside::new(&spec, (1 << 16) + 8, 1);
     assert!(matches!(

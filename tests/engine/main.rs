@@ -2,19 +2,29 @@
 //! tests share the processors; a test that changes the process for others has no place here.
 
 mod advice;
+mod arbitrary;
 mod audit;
-mod beside;
+mod concurrent_readers;
 mod conformance;
 mod crash_laboratory;
+mod custom_filter;
+mod documents;
+mod errors;
+mod examples;
 mod filter_pages;
+mod forgetting;
 mod format;
 mod inside;
+mod layers;
+mod measured_rates;
+mod older_image_fallback;
+mod options;
 mod oracles;
-mod oracles_ours;
 mod papers;
-mod stand_in;
+mod registered_filters;
+mod source_files;
 mod store;
 mod store_in_memory;
 mod theory;
 mod tidy;
-mod upkeep;
+mod verify_and_repair;

@@ -1,14 +1,14 @@
-//! After a power cut the older image must still be able to stand in for the newest.
+//! After a power cut, the older image must still lead to the same state as the newest.
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use dedupstore::store::{
-    CreateOptions, Durability, Medium, OpenOptions, Store, StoreFile, inspect_on, verify,
+    CreateOptions, Durability, Medium, OpenOptions, StoreFile, inspect_on, verify_on,
 };
 
-/// Files in memory: as they were written, and as a power cut now would leave them.
+/// Files in memory: as written, and as a power cut would leave them.
 #[derive(Clone, Default)]
 struct Files(Arc<Mutex<HashMap<StoreFile, [Vec<u8>; 2]>>>);
 
@@ -17,7 +17,7 @@ impl Files {
         job(self.0.lock().expect("no panic").entry(file).or_default())
     }
 
-    /// What a power cut leaves if nothing was written that was not asked for.
+    /// Returns the files after a power cut that keeps only synced writes.
     fn after_a_power_cut(&self) -> Self {
         let left = Files::default();
         for file in StoreFile::ALL {
@@ -51,33 +51,37 @@ impl Medium for Files {
         self.with(file, |[written, durable]| durable.clone_from(written));
         Ok(())
     }
+
+    fn unix_seconds(&self) -> u64 {
+        1_000_000_000
+    }
 }
 
-fn made(create: &CreateOptions) -> Files {
+fn created(create: &CreateOptions) -> Files {
     let files = Files::default();
     let layout = create.layout().expect("a layout");
     for file in StoreFile::ALL {
         let zeros = vec![0; layout.file_bytes(file) as usize];
         files.with(file, |both| *both = [zeros.clone(), zeros]);
     }
-    create.fill(&files, [7; 16]).expect("filled");
+    create.write_initial_files(&files, [7; 16]).expect("filled");
     files
 }
 
 #[test]
-fn both_images_lead_to_one_state_at_every_point_of_a_checkpoint() {
-    let create = CreateOptions::new("rlbsbf:k=2".parse().expect("a filter"), 8 * 8192 * 5);
-    let files = made(&create);
-    assert_eq!(verify(files.clone()).expect("read"), [], "never opened");
-    let options = OpenOptions {
-        durability: Durability::None,
-        threads: false,
-        ..OpenOptions::default()
-    };
-    let mut store = Store::open_on(files.clone(), options).expect("opened");
+fn both_images_lead_to_the_same_state_at_every_point_of_a_checkpoint() {
+    let create = CreateOptions::new("rlbsbf:k=2")
+        .expect("a filter")
+        .memory_bits(8 * 8192 * 5);
+    let files = created(&create);
+    assert_eq!(verify_on(files.clone()).expect("read"), [], "never opened");
+    let options = OpenOptions::new()
+        .durability(Durability::None)
+        .threads(false);
+    let mut store = options.open_on(files.clone()).expect("opened");
     let check = |checkpoints: u64| {
         let left = files.after_a_power_cut();
-        let found = verify(left.clone()).expect("read");
+        let found = verify_on(left.clone()).expect("read");
         assert!(
             !found.iter().any(|finding| finding.is_damage()),
             "{found:?}"
@@ -86,7 +90,7 @@ fn both_images_lead_to_one_state_at_every_point_of_a_checkpoint() {
     };
     for checkpoints in 0..4 {
         for key in 0..1000u32 {
-            store.observe(&key.to_le_bytes()).expect("observed");
+            store.observe(key.to_le_bytes()).expect("observed");
         }
         store.begin_checkpoint().expect("begun");
         check(checkpoints);

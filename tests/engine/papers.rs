@@ -1,8 +1,7 @@
 //! Published figures, reproduced at a hundredth of their size with fixed seeds.
 //!
-//! The streams have ten million keys, so a rate of 6 % has a standard error of about
-//! 0.2 % of itself; the tolerance is the 2 % within which the papers' own digits and the
-//! change of scale leave a difference.
+//! The streams have ten million keys, so the standard error of a rate of 6 % is about 0.2 % of the
+//! rate. The tolerance is 2 %, because the papers round their figures and the scale differs.
 
 use dedupstore::lab::{NoClock, Simulation, StreamSpec};
 
@@ -19,35 +18,35 @@ fn assert_reproduces(published: &Published, seed: u64) {
         distinct_percent: published.distinct_percent,
     };
     let mut keys = stream.open(10_000_000, seed);
-    let mut simulation = Simulation::over(&keys, seed);
+    let mut simulation = Simulation::for_stream(&keys, seed);
     let spec = published.filter.parse().expect("a filter");
     simulation
-        .enter(&spec, published.memory_bits)
+        .add_filter(&spec, published.memory_bits)
         .expect("small");
     while let Some((key, number)) = keys.next_key() {
         simulation.push_numbered(key, number, &NoClock);
     }
     simulation.flush(&NoClock);
-    let board = simulation.contestants()[0].board();
+    let board = simulation.runs()[0].scoreboard();
     for (name, found, expected) in [
         ("FPR", board.fpr(), published.fpr),
         ("FNR", board.fnr(), published.fnr),
     ] {
-        let found = found.expect("both kinds of keys came");
+        let found = found.expect("new keys and repeats occurred");
         let deviation = (found / expected - 1.0).abs();
         assert!(
             deviation < 0.02,
-            "{}, seed {seed}: {name} {found} where {expected} is published",
+            "{}, seed {seed}: {name} is {found}, published {expected}",
             published.filter,
         );
     }
 }
 
-/// 128 MB and a billion keys in the paper of 2012.
+/// A hundredth of the 128 MB of the paper of 2012, which has a billion keys.
 const MEMORY_BITS: u64 = 10_737_418;
 
 #[test]
-fn rlbsbf_of_2012() {
+fn rlbsbf_has_the_rates_of_bera_2012() {
     let published = Published {
         filter: "rlbsbf:k=2",
         memory_bits: MEMORY_BITS,
@@ -61,7 +60,7 @@ fn rlbsbf_of_2012() {
 }
 
 #[test]
-fn stable_of_2006_as_measured_in_2012() {
+fn stable_has_the_rates_of_bera_2012() {
     let published = Published {
         filter: "stable:k=2,p=4,max=1",
         memory_bits: MEMORY_BITS,
@@ -75,7 +74,7 @@ fn stable_of_2006_as_measured_in_2012() {
 }
 
 #[test]
-fn bsbf_of_2012() {
+fn bsbf_has_the_rates_of_bera_2012() {
     assert_reproduces(
         &Published {
             filter: "bsbf:k=2",
@@ -89,7 +88,7 @@ fn bsbf_of_2012() {
 }
 
 #[test]
-fn bsbfsd_of_2012() {
+fn bsbfsd_has_the_rates_of_bera_2012() {
     assert_reproduces(
         &Published {
             filter: "bsbfsd:k=2",
@@ -103,7 +102,7 @@ fn bsbfsd_of_2012() {
 }
 
 #[test]
-fn rsbf_of_2012() {
+fn rsbf_has_the_rates_of_bera_2012() {
     assert_reproduces(
         &Published {
             filter: "rsbf",
@@ -116,10 +115,10 @@ fn rsbf_of_2012() {
     );
 }
 
-/// Not a published cell: Algorithm 1 as it is printed gives other figures than the table
-/// beside it, by half and more.
+/// Not published: the rates of Algorithm 1 as printed differ by half and more from those of the
+/// paper's table.
 #[test]
-fn rsbf_as_printed_is_not_what_was_published() {
+fn rsbf_as_printed_has_other_rates_than_published() {
     let measured = Published {
         filter: "rsbf:reading=printed",
         memory_bits: MEMORY_BITS,
@@ -130,10 +129,10 @@ fn rsbf_as_printed_is_not_what_was_published() {
     assert_reproduces(&measured, 1);
 }
 
-/// Published for 32 MB and a billion keys, of which 15 % distinct, under parameters that are
-/// not: these fit the memory and the figures. Rows are a hundredth of 2^24.
+/// Published for 32 MB and a billion keys, of which 15 % are distinct. The parameters are not
+/// published; these fit the memory and the figures. The number of rows is a hundredth of 2^24.
 #[test]
-fn sqf_of_2013_with_keys_for_fingerprints() {
+fn sqf_with_identity_fingerprints_has_the_rates_of_dutta_2013() {
     assert_reproduces(
         &Published {
             filter: "sqf:r=4,rr=2,k=4,fingerprint=identity",
@@ -146,29 +145,29 @@ fn sqf_of_2013_with_keys_for_fingerprints() {
     );
 }
 
-/// The law of FPBuffering: it drops a share q of the new keys, and misses 1 − q of the
-/// repeats that the buffer alone misses. 100,000 keys with q = 0.084, as in the first row of
-/// the paper's comparison; both shares have standard errors below 1.5 % of themselves.
+/// FPBuffering has the false positive rate q, and 1 − q times the false negative rate of the buffer
+/// alone. 100,000 keys with q = 0.084, as in the first row of the paper's comparison; the standard
+/// errors are below 1.5 % of both rates.
 #[test]
-fn fpbuffer_follows_its_law() {
+fn fpbuffer_has_the_rates_of_its_definition() {
     let stream: StreamSpec = "zipf:0.8:200000".parse().expect("a stream");
     let mut keys = stream.open(100_000, 1);
-    let mut race = Simulation::new(1, keys.truth());
+    let mut simulation = Simulation::new(1, keys.truth());
     for spec in ["buffer", "fpbuffer:q=0.084"] {
         let spec = spec.parse().expect("a filter");
-        race.enter(&spec, 192 * 256).expect("small");
+        simulation.add_filter(&spec, 192 * 256).expect("small");
     }
     while let Some((key, number)) = keys.next_key() {
-        race.push_numbered(key, number, &NoClock);
+        simulation.push_numbered(key, number, &NoClock);
     }
-    race.flush(&NoClock);
+    simulation.flush(&NoClock);
     let rates = |i: usize| {
-        let board = race.contestants()[i].board();
-        let rate = |rate: Option<f64>| rate.expect("both kinds of keys came");
+        let board = simulation.runs()[i].scoreboard();
+        let rate = |rate: Option<f64>| rate.expect("new keys and repeats occurred");
         (rate(board.fpr()), rate(board.fnr()))
     };
     let ((fpr, fnr), (drawn_fpr, drawn_fnr)) = (rates(0), rates(1));
-    assert_eq!(fpr, 0.0, "a buffer drops no new key");
+    assert_eq!(fpr, 0.0, "a buffer has no false positives");
     assert!((drawn_fpr / 0.084 - 1.0).abs() < 0.05, "{drawn_fpr}");
     let expected = 0.916 * fnr;
     assert!(
@@ -177,8 +176,8 @@ fn fpbuffer_follows_its_law() {
     );
 }
 
-/// Not a published cell but a formula: (1 − e^(−k·n/m))^k at the end of the stream,
-/// averaged over the n first occurrences, in both layouts.
+/// A formula, not a published figure: (1 − e^(−k·n/m))^k, averaged over the n first occurrences,
+/// in both layouts.
 #[test]
 fn bloom_follows_its_formula() {
     let (memory_bits, distinct, k) = (10_000_000u64, 1_500_000u64, 4);
@@ -198,18 +197,22 @@ fn bloom_follows_its_formula() {
         let mut simulation = Simulation::new(1, keys.truth());
         let spec = format!("bloom:k={k},layout={layout}");
         simulation
-            .enter(&spec.parse().expect("a filter"), memory_bits)
+            .add_filter(&spec.parse().expect("a filter"), memory_bits)
             .expect("small");
         while let Some((key, number)) = keys.next_key() {
             simulation.push_numbered(key, number, &NoClock);
         }
         simulation.flush(&NoClock);
-        let board = simulation.contestants()[0].board();
-        let found = board.fpr().expect("keys came");
+        let board = simulation.runs()[0].scoreboard();
+        let found = board.fpr().expect("there were keys");
         assert!(
             (found / expected - 1.0).abs() < 0.02,
             "{spec}: {found}, {expected}"
         );
-        assert_eq!(board.fnr(), Some(0.0), "a Bloom filter misses no repeat");
+        assert_eq!(
+            board.fnr(),
+            Some(0.0),
+            "a Bloom filter has no false negatives"
+        );
     }
 }

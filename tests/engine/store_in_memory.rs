@@ -1,13 +1,14 @@
-//! Stores made and read where there is no disk: the same bytes, the same state.
+//! Stores created and read in memory have the same bytes and state as those on a disk.
 
 use std::fs;
 use std::path::Path;
 
 use dedupstore::store::{
-    Beginning, CreateOptions, Directory, InMemory, OpenOptions, Parameters, Store, StoreError,
-    StoreFile, check_names, inspect, inspect_on, verify,
+    CreateOptions, Directory, InMemory, InitialFiles, Parameters, Store, StoreError, StoreFile,
+    check_names, inspect, inspect_on, verify, verify_on,
 };
 use dedupstore::{Memory, SeenSet, registry, state_digest};
+use dedupstore_view::error_message;
 use tempfile::TempDir;
 
 const SEED: u64 = 5;
@@ -15,10 +16,11 @@ const ID: [u8; 16] = [7; 16];
 const NOW: u64 = 1_800_000_000;
 
 fn options(filter: &str, memory_bits: u64) -> CreateOptions {
-    let mut options = CreateOptions::new(filter.parse().expect("a filter"), memory_bits);
-    options.seed = Some(SEED);
-    options.normalization = "whatwg".to_owned();
-    options
+    CreateOptions::new(filter)
+        .expect("a filter")
+        .memory_bits(memory_bits)
+        .seed(SEED)
+        .normalization("whatwg")
 }
 
 fn keys() -> impl Iterator<Item = [u8; 8]> {
@@ -26,9 +28,9 @@ fn keys() -> impl Iterator<Item = [u8; 8]> {
 }
 
 fn fed(options: &CreateOptions) -> SeenSet {
-    let mut set = options.in_memory(SEED).expect("small");
+    let mut set = options.in_memory().expect("small");
     for key in keys() {
-        set.observe(&key);
+        set.observe(key);
     }
     set
 }
@@ -38,11 +40,11 @@ fn zeros(options: &CreateOptions) -> [Vec<u8>; 5] {
     StoreFile::ALL.map(|file| vec![0; layout.file_bytes(file) as usize])
 }
 
-/// As somebody without a disk puts the files together.
-fn assembled(beginning: &Beginning<Memory>) -> [Vec<u8>; 5] {
-    let layout = beginning.layout();
+/// Assembles the files from their parts, as a caller without a disk does.
+fn assembled(initial: &InitialFiles<Memory>) -> [Vec<u8>; 5] {
+    let layout = initial.layout();
     let mut files = StoreFile::ALL.map(|file| vec![0; layout.file_bytes(file) as usize]);
-    for part in beginning.parts().expect("encoded") {
+    for part in initial.parts().expect("encoded") {
         let at = part.offset as usize;
         files[part.file as usize][at..at + part.bytes.len()].copy_from_slice(&part.bytes);
     }
@@ -54,7 +56,7 @@ fn read(path: &Path) -> [Vec<u8>; 5] {
 }
 
 fn write(path: &Path, files: &[Vec<u8>; 5]) {
-    fs::create_dir(path).expect("made");
+    fs::create_dir(path).expect("created");
     fs::write(path.join("lock"), "").expect("written");
     for (file, bytes) in StoreFile::ALL.iter().zip(files) {
         fs::write(path.join(file.name()), bytes).expect("written");
@@ -62,32 +64,35 @@ fn write(path: &Path, files: &[Vec<u8>; 5]) {
 }
 
 #[test]
-fn an_unused_store_is_the_same_bytes_in_memory_and_on_a_disk() {
-    let place = TempDir::new().expect("a place");
+fn an_empty_store_has_the_same_bytes_in_memory_and_on_a_disk() {
+    let place = TempDir::new().expect("a temporary directory");
     for (i, filter) in ["bloom:k=4", "stable", "rlbsbf"].into_iter().enumerate() {
         let options = options(filter, 8 * 20_000);
         let path = place.path().join(format!("{i}.dds"));
         let layout = options.layout().expect("a layout");
-        Directory::create(&path, &layout, |files| options.fill(files, ID)).expect("made");
+        Directory::create(&path, &layout, |files| {
+            options.write_initial_files(files, ID)
+        })
+        .expect("created");
         let made_at = inspect(&path).expect("read").created_unix_seconds;
         let memory = InMemory::holding(zeros(&options), made_at);
-        options.fill(&memory, ID).expect("filled");
+        options.write_initial_files(&memory, ID).expect("filled");
         assert!(memory.into_files() == read(&path), "{filter}");
     }
 }
 
 #[test]
-fn a_primed_store_holds_what_one_on_a_disk_has_observed() {
-    let place = TempDir::new().expect("a place");
+fn a_store_created_from_a_set_has_the_state_of_one_on_a_disk() {
+    let place = TempDir::new().expect("a temporary directory");
     for filter in registry() {
         let options = options(filter.name, 8 * 30_000);
         let primed = options.primed(fed(&options), ID, NOW).expect("primed");
         let files = assembled(&primed);
 
         let path = place.path().join(format!("{}.dds", filter.name));
-        let mut store = Store::create(&path, &options, OpenOptions::default()).expect("made");
+        let mut store = Store::create(&path, &options).expect("created");
         for key in keys() {
-            store.observe(&key).expect("observed");
+            store.observe(key).expect("observed");
         }
         let digest = state_digest(store.region(), store.registers());
         let (audit, parameters) = (store.audit(), store.parameters().clone());
@@ -95,9 +100,9 @@ fn a_primed_store_holds_what_one_on_a_disk_has_observed() {
 
         let path = place.path().join(format!("{}-primed.dds", filter.name));
         write(&path, &files);
-        let findings = verify(InMemory::holding(files, NOW)).expect("read");
+        let findings = verify_on(InMemory::holding(files, NOW)).expect("read");
         assert_eq!(findings, [], "{}", filter.name);
-        let mut store = Store::open(&path, OpenOptions::default()).expect("it opens");
+        let mut store = Store::open(&path).expect("it opens");
         assert_eq!(store.recovery().replayed, 0);
         assert_eq!(state_digest(store.region(), store.registers()), digest);
         assert_eq!(store.audit(), audit);
@@ -108,24 +113,24 @@ fn a_primed_store_holds_what_one_on_a_disk_has_observed() {
         assert_eq!(store.parameters(), &expected);
         let mut set = fed(&options);
         for key in keys().chain([*b"onwards!"]) {
-            assert_eq!(store.observe(&key).expect("observed"), set.observe(&key));
+            assert_eq!(store.observe(key).expect("observed"), set.observe(key));
         }
         store.close().expect("closed");
-        let findings = verify(Directory::open_undisturbed(&path).expect("there")).expect("read");
+        let findings = verify(&path).expect("read");
         assert_eq!(findings, [], "{}", filter.name);
     }
 }
 
 #[test]
-fn a_store_says_the_same_of_itself_in_memory_and_on_a_disk() {
-    let place = TempDir::new().expect("a place");
+fn inspecting_a_store_gives_the_same_in_memory_and_on_a_disk() {
+    let place = TempDir::new().expect("a temporary directory");
     let path = place.path().join("links.dds");
     let options = options("stable", 8 * 30_000);
-    let mut store = Store::create(&path, &options, OpenOptions::default()).expect("made");
+    let mut store = Store::create(&path, &options).expect("created");
     for key in keys() {
-        store.observe(&key).expect("observed");
+        store.observe(key).expect("observed");
     }
-    store.checkpoint().expect("folded");
+    store.checkpoint().expect("checkpoint taken");
     store.observe(b"one more, in the log").expect("observed");
     store.sync().expect("durable");
     drop(store);
@@ -135,13 +140,14 @@ fn a_store_says_the_same_of_itself_in_memory_and_on_a_disk() {
     let in_memory = inspect_on(&InMemory::holding(read(&path), now)).expect("read");
     assert_eq!(in_memory, on_disk);
     assert_eq!(in_memory.log_sequence, in_memory.checkpointed_sequence + 1);
-    let plain =
-        |inspection: &dedupstore::store::Inspection| inspection.report("links.dds", str::to_owned);
+    let plain = |inspection: &dedupstore::store::Inspection| {
+        dedupstore_view::inspection_report(inspection, "links.dds", str::to_owned)
+    };
     assert_eq!(plain(&in_memory), plain(&on_disk));
 }
 
 #[test]
-fn a_set_of_another_kind_is_refused() {
+fn a_set_with_another_filter_or_memory_is_rejected() {
     for other in [
         options("bloom:k=4", 8 * 30_000),
         options("stable", 8 * 20_000),
@@ -149,15 +155,15 @@ fn a_set_of_another_kind_is_refused() {
         let set = fed(&options("bloom:k=4", 8 * 20_000));
         let refused = other.primed(set, ID, NOW).map(|_| ());
         assert!(
-            matches!(refused, Err(StoreError::Parameters(_))),
+            matches!(refused, Err(StoreError::SetMismatch { .. })),
             "{refused:?}"
         );
     }
 }
 
 #[test]
-fn damage_in_memory_is_told_as_on_a_disk() {
-    let place = TempDir::new().expect("a place");
+fn damage_is_reported_equally_in_memory_and_on_a_disk() {
+    let place = TempDir::new().expect("a temporary directory");
     let options = options("bloom:k=4", 8 * 20_000);
     let whole = assembled(&options.primed(fed(&options), ID, NOW).expect("primed"));
     let changes: [fn(&mut [Vec<u8>; 5]); 4] = [
@@ -171,23 +177,23 @@ fn damage_in_memory_is_told_as_on_a_disk() {
         change(&mut files);
         let path = place.path().join(format!("{i}.dds"));
         write(&path, &files);
-        let told = |error: StoreError| error.told_of("links.dds");
-        let on_disk = inspect(&path).map_err(told).expect_err("it is damaged");
-        let in_memory = inspect_on(&InMemory::holding(files, NOW)).map_err(told);
+        let message = |error: StoreError| error_message("links.dds", &error);
+        let on_disk = inspect(&path).map_err(message).expect_err("it is damaged");
+        let in_memory = inspect_on(&InMemory::holding(files, NOW)).map_err(message);
         assert_eq!(in_memory, Err(on_disk.clone()));
         assert!(on_disk.contains("dedupstore verify links.dds"), "{on_disk}");
     }
 }
 
 #[test]
-fn a_store_is_told_by_the_names_of_its_files() {
+fn a_store_is_recognized_by_the_names_of_its_files() {
     let path = Path::new("links.dds");
     let all = ["image.0", "image.1", "log.0", "log.1", "mark", "lock"];
     assert!(check_names(path, |name| all.contains(&name)).is_ok());
     for missing in all {
         let found = check_names(path, |name| name != missing && all.contains(&name));
-        let text = found.expect_err("a file is missing").told_of("links.dds");
-        let expected = format!("links.dds is not a store: it has no file `{missing}`; it was left");
-        assert!(text.starts_with(&expected), "{text}");
+        let error = found.expect_err("a file is missing").to_string();
+        let expected = format!("links.dds is not a store: it has no file `{missing}`");
+        assert_eq!(error, expected);
     }
 }

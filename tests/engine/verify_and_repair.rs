@@ -1,11 +1,11 @@
-//! Stores that were damaged: what is said of it, what is mended, and what is never touched.
+//! Damaged stores: what `verify` reports, what `repair` repairs, and what it never changes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use dedupstore::store::{
-    CreateOptions, Directory, Durability, Finding, Loss, OpenOptions, Severity, Store, StoreError,
-    StoreFile, inspect, repair, verify,
+    CreateOptions, Directory, Durability, Finding, Loss, OpenOptions, RepairError, Severity, Store,
+    StoreError, StoreFile, inspect, repair, verify,
 };
 use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 use tempfile::TempDir;
@@ -25,9 +25,11 @@ fn keys(count: usize) -> Vec<Observation> {
 }
 
 fn expected_digest(count: usize) -> u64 {
-    let spec = FILTER.parse().expect("a filter");
-    let mut set = CreateOptions::new(spec, MEMORY_BITS)
-        .in_memory(SEED)
+    let mut set = CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS)
+        .seed(SEED)
+        .in_memory()
         .expect("small");
     let mut verdicts = vec![Verdict::New; count];
     set.observe_batch(&keys(count), &mut verdicts);
@@ -41,23 +43,22 @@ fn feed(store: &mut Store<Directory>, observations: &[Observation]) {
     }
 }
 
-/// A store with two whole images (the newest, of generation 2, is image.0) and a log of
-/// ten frames behind it (epoch 2: log.0); all of it durable if `synced`.
+/// Creates a store with two valid images (the newest, of generation 2, is image.0) and a log of
+/// ten frames after it (epoch 2: log.0). Everything is durable if `synced`.
 fn store(directory: &TempDir, synced: bool) -> PathBuf {
     let path = directory.path().join("a.dds");
-    let mut create = CreateOptions::new(FILTER.parse().expect("a filter"), MEMORY_BITS);
-    create.seed = Some(SEED);
-    create.log_bytes = Some(1 << 20);
-    let opening = OpenOptions {
-        durability: Durability::None,
-        ..OpenOptions::default()
-    };
+    let create = CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS)
+        .seed(SEED)
+        .log_size(1 << 20);
+    let opening = OpenOptions::new().durability(Durability::None);
     let all = keys(TOTAL);
-    let mut store = Store::create(&path, &create, opening).expect("made");
+    let mut store = opening.create(&path, &create).expect("created");
     feed(&mut store, &all[..CHECKPOINTED / 2]);
-    store.checkpoint().expect("folded");
+    store.checkpoint().expect("checkpoint taken");
     feed(&mut store, &all[CHECKPOINTED / 2..CHECKPOINTED]);
-    store.checkpoint().expect("folded");
+    store.checkpoint().expect("checkpoint taken");
     feed(&mut store, &all[CHECKPOINTED..]);
     if synced {
         store.sync().expect("synced");
@@ -77,7 +78,7 @@ fn flip(path: &Path, file: StoreFile, offset: u64) {
 }
 
 fn findings(path: &Path) -> Vec<Finding> {
-    verify(Directory::open_undisturbed(path).expect("a store")).expect("read")
+    verify(path).expect("read")
 }
 
 #[track_caller]
@@ -95,20 +96,22 @@ fn contents(path: &Path) -> Vec<Vec<u8>> {
 }
 
 fn opened_digest(path: &Path) -> u64 {
-    let store = Store::open(path, OpenOptions::default()).expect("opened");
+    let store = Store::open(path).expect("opened");
     state_digest(store.region(), store.registers())
 }
 
 fn table_offset() -> u64 {
-    let create = CreateOptions::new(FILTER.parse().expect("a filter"), MEMORY_BITS);
+    let create = CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS);
     create.layout().expect("a layout").table_offset()
 }
 
-/// Repairs without a loss: the state is that of everything, the damaged files are kept.
+/// Repairs without a loss: the store holds all observations, and the damaged files are kept.
 #[track_caller]
-fn assert_mends(path: &Path, damaged: &[StoreFile]) {
+fn assert_repairs(path: &Path, damaged: &[StoreFile]) {
     let before = contents(path);
-    let report = repair(path, false).expect("mended");
+    let report = repair(path, false).expect("repaired");
     assert_eq!(report.lost, None);
     assert_eq!(report.observations, Some(TOTAL as u64));
     assert_eq!(report.remaining, []);
@@ -129,8 +132,8 @@ fn assert_mends(path: &Path, damaged: &[StoreFile]) {
 }
 
 #[test]
-fn a_whole_store_is_left_alone() {
-    let directory = TempDir::new().expect("a place");
+fn an_intact_store_is_not_changed() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     assert_finds(&path, &[]);
     let before = contents(&path);
@@ -140,33 +143,35 @@ fn a_whole_store_is_left_alone() {
 }
 
 #[test]
-fn a_new_store_and_a_closed_store_are_whole() {
-    let directory = TempDir::new().expect("a place");
+fn a_new_store_and_a_closed_store_have_no_findings() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("a.dds");
-    let create = CreateOptions::new("bloom".parse().expect("a filter"), 100_000);
-    let mut store = Store::create(&path, &create, OpenOptions::default()).expect("made");
+    let create = CreateOptions::new("bloom")
+        .expect("a filter")
+        .memory_bits(100_000);
+    let mut store = Store::create(&path, &create).expect("created");
     store.observe(b"a").expect("observed");
-    let in_use = Directory::open_undisturbed(&path).err();
+    let in_use = verify(&path).err();
     assert!(matches!(in_use, Some(StoreError::InUse { .. })));
     drop(store);
     assert_finds(&path, &[]);
-    let store = Store::open(&path, OpenOptions::default()).expect("opened");
+    let store = Store::open(&path).expect("opened");
     store.close().expect("closed");
     assert_finds(&path, &[]);
 }
 
 #[test]
-fn a_rotten_superblock_is_covered_by_the_older_image() {
-    let directory = TempDir::new().expect("a place");
+fn a_corrupt_superblock_is_covered_by_the_older_image() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Image0, 200);
     assert_finds(&path, &[(Severity::Covered, StoreFile::Image0, 4092)]);
-    assert_mends(&path, &[StoreFile::Image0]);
+    assert_repairs(&path, &[StoreFile::Image0]);
 }
 
 #[test]
-fn rotten_blocks_of_the_newest_image_are_brought_back() {
-    let directory = TempDir::new().expect("a place");
+fn corrupt_blocks_of_the_newest_image_are_repaired() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Image0, 4096 + 5);
     flip(&path, StoreFile::Image0, 4096 + 3 * 8192);
@@ -175,48 +180,48 @@ fn rotten_blocks_of_the_newest_image_are_brought_back() {
         &path,
         &[(severity, file, 4096), (severity, file, 4096 + 3 * 8192)],
     );
-    let refused = Store::open(&path, OpenOptions::default()).err();
+    let refused = Store::open(&path).err();
     assert!(matches!(refused, Some(StoreError::Corrupt(_))));
-    assert_mends(&path, &[StoreFile::Image0]);
+    assert_repairs(&path, &[StoreFile::Image0]);
 }
 
 #[test]
-fn a_rotten_table_is_brought_back() {
-    let directory = TempDir::new().expect("a place");
+fn a_corrupt_table_is_repaired() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Image0, table_offset() + 1);
     assert_finds(
         &path,
         &[(Severity::Refused, StoreFile::Image0, table_offset())],
     );
-    assert_mends(&path, &[StoreFile::Image0]);
+    assert_repairs(&path, &[StoreFile::Image0]);
 }
 
 #[test]
-fn a_rotten_older_image_is_made_anew() {
-    let directory = TempDir::new().expect("a place");
+fn a_corrupt_older_image_is_replaced() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Image1, 4096 + 8192);
     assert_finds(
         &path,
         &[(Severity::Covered, StoreFile::Image1, 4096 + 8192)],
     );
-    assert_mends(&path, &[StoreFile::Image1]);
+    assert_repairs(&path, &[StoreFile::Image1]);
 }
 
 #[test]
-fn a_log_that_only_the_older_image_needs_is_covered() {
-    let directory = TempDir::new().expect("a place");
+fn corruption_of_a_log_that_only_the_older_image_needs_is_covered() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Log1, 600);
     assert_finds(&path, &[(Severity::Covered, StoreFile::Log1, 512)]);
-    assert_mends(&path, &[StoreFile::Log1]);
+    assert_repairs(&path, &[StoreFile::Log1]);
 }
 
 #[test]
-fn the_mark_is_written_anew() {
+fn a_corrupt_mark_is_rewritten() {
     for slots in [&[0][..], &[4096], &[0, 4096]] {
-        let directory = TempDir::new().expect("a place");
+        let directory = TempDir::new().expect("a temporary directory");
         let path = store(&directory, true);
         slots
             .iter()
@@ -230,19 +235,19 @@ fn the_mark_is_written_anew() {
             .map(|&slot| (severity, StoreFile::Mark, slot))
             .collect();
         assert_finds(&path, &expected);
-        assert_mends(&path, &[StoreFile::Mark]);
+        assert_repairs(&path, &[StoreFile::Mark]);
     }
 }
 
 #[test]
-fn files_that_lost_their_size_get_it_back() {
+fn files_of_wrong_size_are_repaired() {
     for (file, size) in [
         (StoreFile::Mark, 100),
         (StoreFile::Image0, 9000),
         (StoreFile::Log1, 5000),
         (StoreFile::Log0, 2 << 20),
     ] {
-        let directory = TempDir::new().expect("a place");
+        let directory = TempDir::new().expect("a temporary directory");
         let path = store(&directory, true);
         let handle = File::options().write(true).open(path.join(file.name()));
         handle.expect("there").set_len(size).expect("cut");
@@ -251,16 +256,16 @@ fn files_that_lost_their_size_get_it_back() {
             finding.damage.file == file && finding.severity == Severity::Refused
         };
         assert!(found.iter().any(sized), "{file}: {found:?}");
-        let refused = Store::open(&path, OpenOptions::default()).err();
+        let refused = Store::open(&path).err();
         assert!(matches!(refused, Some(StoreError::Corrupt(_))));
-        assert_mends(&path, &StoreFile::ALL);
+        assert_repairs(&path, &StoreFile::ALL);
     }
 }
 
 /// Ten frames of 8040 bytes: the fifth holds observations 44,001 to 45,000.
 #[test]
-fn a_loss_is_refused_and_named_then_accepted() {
-    let directory = TempDir::new().expect("a place");
+fn a_repair_with_loss_fails_and_names_it_unless_accepted() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     let fifth = 512 + 4 * 8040;
     flip(&path, StoreFile::Log0, fifth + 100);
@@ -271,7 +276,7 @@ fn a_loss_is_refused_and_named_then_accepted() {
         last: Some(50_000),
     };
     match repair(&path, false) {
-        Err(StoreError::WouldLose { kept, lost, .. }) => assert_eq!((kept, lost), (44_000, loss)),
+        Err(RepairError::WouldLose { kept, lost, .. }) => assert_eq!((kept, lost), (44_000, loss)),
         other => panic!("{other:?}"),
     }
     assert!(contents(&path) == before, "nothing is touched");
@@ -284,7 +289,7 @@ fn a_loss_is_refused_and_named_then_accepted() {
     assert_eq!(report.remaining, []);
     assert!(contents(&report.kept.expect("kept")) == before);
     assert_eq!(opened_digest(&path), expected_digest(44_000));
-    let mut store = Store::open(&path, OpenOptions::default()).expect("opened");
+    let mut store = Store::open(&path).expect("opened");
     feed(&mut store, &keys(TOTAL)[44_000..]);
     store.close().expect("closed");
     assert_eq!(opened_digest(&path), expected_digest(TOTAL), "it goes on");
@@ -293,14 +298,14 @@ fn a_loss_is_refused_and_named_then_accepted() {
 }
 
 #[test]
-fn without_the_mark_a_torn_tail_may_be_a_loss() {
-    let directory = TempDir::new().expect("a place");
+fn without_the_mark_a_torn_tail_counts_as_a_possible_loss() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Log0, 512 + 9 * 8040 + 100);
     flip(&path, StoreFile::Mark, 20);
     flip(&path, StoreFile::Mark, 4096 + 20);
     let lost = match repair(&path, false) {
-        Err(StoreError::WouldLose { lost, .. }) => lost,
+        Err(RepairError::WouldLose { lost, .. }) => lost,
         other => panic!("{other:?}"),
     };
     assert_eq!((lost.first, lost.last), (49_001, None));
@@ -309,8 +314,8 @@ fn without_the_mark_a_torn_tail_may_be_a_loss() {
 }
 
 #[test]
-fn a_torn_tail_is_no_damage() {
-    let directory = TempDir::new().expect("a place");
+fn a_torn_tail_is_not_damage() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, false);
     let last = 512 + 9 * 8040;
     flip(&path, StoreFile::Log0, last + 100);
@@ -326,8 +331,8 @@ fn a_torn_tail_is_no_damage() {
 }
 
 #[test]
-fn a_checkpoint_cut_off_is_no_damage() {
-    let directory = TempDir::new().expect("a place");
+fn an_interrupted_checkpoint_is_not_damage() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     change(&path, StoreFile::Image1, |bytes| bytes[..4096].fill(0));
     assert_finds(&path, &[(Severity::Information, StoreFile::Image1, 0)]);
@@ -336,14 +341,14 @@ fn a_checkpoint_cut_off_is_no_damage() {
 }
 
 #[test]
-fn an_image_that_strayed_in_from_another_store_is_thrown_out() {
+fn an_image_of_another_store_is_replaced() {
     let (here, there) = (
-        TempDir::new().expect("a place"),
-        TempDir::new().expect("a place"),
+        TempDir::new().expect("a temporary directory"),
+        TempDir::new().expect("a temporary directory"),
     );
     let (path, other) = (store(&here, true), store(&there, true));
-    let mut opened = Store::open(&other, OpenOptions::default()).expect("opened");
-    opened.checkpoint().expect("folded");
+    let mut opened = Store::open(&other).expect("opened");
+    opened.checkpoint().expect("checkpoint taken");
     drop(opened);
     fs::copy(other.join("image.1"), path.join("image.1")).expect("copied");
     let found = findings(&path);
@@ -352,19 +357,19 @@ fn an_image_that_strayed_in_from_another_store_is_thrown_out() {
             .iter()
             .any(|finding| finding.severity == Severity::Refused)
     );
-    assert_mends(&path, &[StoreFile::Image1]);
+    assert_repairs(&path, &[StoreFile::Image1]);
 }
 
 #[test]
-fn what_cannot_be_brought_back_is_left_untouched() {
-    let directory = TempDir::new().expect("a place");
+fn a_store_beyond_repair_is_not_changed() {
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
     flip(&path, StoreFile::Image0, 5000);
     flip(&path, StoreFile::Image1, 200);
     let before = contents(&path);
     for accept_loss in [false, true] {
         let refused = repair(&path, accept_loss).err();
-        assert!(matches!(refused, Some(StoreError::NothingLeft { .. })));
+        assert!(matches!(refused, Some(RepairError::NothingLeft { .. })));
     }
     assert!(contents(&path) == before);
     assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1);
@@ -372,10 +377,13 @@ fn what_cannot_be_brought_back_is_left_untouched() {
 
 #[test]
 fn a_store_in_use_is_not_repaired() {
-    let directory = TempDir::new().expect("a place");
+    let directory = TempDir::new().expect("a temporary directory");
     let path = store(&directory, true);
-    let held = Store::open(&path, OpenOptions::default()).expect("opened");
+    let held = Store::open(&path).expect("opened");
     let refused = repair(&path, false).err();
-    assert!(matches!(refused, Some(StoreError::InUse { .. })));
+    assert!(matches!(
+        refused,
+        Some(RepairError::Store(StoreError::InUse { .. }))
+    ));
     drop(held);
 }

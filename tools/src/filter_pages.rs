@@ -1,4 +1,4 @@
-//! A page a filter, from the registry and the laboratory: docs/filters.
+//! Generates docs/filters: one page per filter, from the registry and from laboratory runs.
 
 use std::fmt::Write;
 
@@ -10,33 +10,34 @@ use dedupstore::{FilterSpec, registry};
 const STREAM: &str = "shuffle:60";
 const COUNT: u64 = 50_000;
 const SEED: u64 = 1;
-/// Four for each of 30,000 distinct keys.
+/// Four bits for each of 30,000 distinct keys.
 const MEMORY_BITS: u64 = 120_000;
-const STRETCHES: usize = 8;
+const INTERVALS: usize = 8;
 
-/// The file name of each page and its text; the first is the list of them.
+/// Returns the file name and the text of each page. The first page lists the others.
 pub fn pages() -> Vec<(String, String)> {
     let stream: StreamSpec = STREAM.parse().expect("a stream");
     let mut keys = stream.open(COUNT, SEED);
-    let mut race = Simulation::over(&keys, SEED);
+    let mut race = Simulation::for_stream(&keys, SEED);
     let filters: Vec<FilterSpec> = registry()
         .iter()
         .map(|descriptor| FilterSpec::with_defaults(descriptor))
         .collect();
     for filter in &filters {
-        race.enter(filter, MEMORY_BITS).expect("memory enough");
+        race.add_filter(filter, MEMORY_BITS)
+            .expect("enough memory for every filter");
     }
     while let Some(arrival) = keys.next_arrival() {
         race.push_arrival(&arrival, &NoClock);
     }
     race.flush(&NoClock);
-    let distinct = race.contestants()[0].board().now().distinct;
+    let distinct = race.runs()[0].scoreboard().now().distinct;
     let workload = Workload::with_gaps(COUNT, distinct, race.gaps().histogram());
     let mut pages = vec![("README.md".to_owned(), list())];
-    for (filter, contestant) in filters.iter().zip(race.contestants()) {
+    for (filter, contestant) in filters.iter().zip(race.runs()) {
         let theory = predict(filter, MEMORY_BITS, &workload);
         let mut text = from_registry(filter.descriptor());
-        text += &curve(filter, contestant.board(), theory.as_ref());
+        text += &curve(filter, contestant.scoreboard(), theory.as_ref());
         pages.push((format!("{}.md", filter.descriptor().name), text));
     }
     pages
@@ -44,13 +45,12 @@ pub fn pages() -> Vec<(String, String)> {
 
 fn list() -> String {
     let mut text =
-        "# The filters\n\nWritten by `cargo run --release -p dedupstore-tests --example \
-                    pages` from the registry and the laboratory. [Which filter \
-                    where](../TRADEOFFS.md) has them side by side.\n\n| filter | errs | choose it |\n\
-                    |---|---|---|\n"
+        "# The filters\n\nWritten by `cargo xtask filter-pages` from the registry and from laboratory \
+                    runs. [Which filter for which stream](../TRADEOFFS.md) compares them.\n\n\
+                    | filter | errors | when to choose it |\n|---|---|---|\n"
             .to_owned();
     for it in registry() {
-        let (name, errs) = (it.name, it.errs.in_words());
+        let (name, errs) = (it.name, it.errors.in_words());
         let _ = writeln!(
             text,
             "| [`{name}`]({name}.md) | {errs} | {} |",
@@ -63,13 +63,13 @@ fn list() -> String {
 fn from_registry(it: &Descriptor) -> String {
     let source = &it.source;
     let mut text = format!(
-        "# {}: `{}`\n\n{}\n\n**Promises.** {} It {}.\n\n**Choose it.** {}\n\n\
+        "# {}: `{}`\n\n{}\n\n**Guarantee.** {} It {}.\n\n**When to choose it.** {}\n\n\
          **Source.** {}, \"{}\", {}.\n\n",
         it.title,
         it.name,
         it.summary,
         it.promise,
-        it.errs.in_words(),
+        it.errors.in_words(),
         it.choose_when,
         source.authors,
         source.title,
@@ -79,7 +79,7 @@ fn from_registry(it: &Descriptor) -> String {
     if it.parameters.is_empty() {
         return text + "It has no parameters.\n";
     }
-    text += "| parameter | sets | may be | default |\n|---|---|---|---|\n";
+    text += "| parameter | meaning | values | default |\n|---|---|---|---|\n";
     for parameter in it.parameters {
         let _ = writeln!(
             text,
@@ -94,7 +94,7 @@ fn from_registry(it: &Descriptor) -> String {
 }
 
 fn drawing(it: &Drawing) -> String {
-    let mut text = format!("**A new key `x` comes.** {}\n\n```\n", it.caption);
+    let mut text = format!("**Observing a new key `x`.** {}\n\n```\n", it.caption);
     let width = it
         .before
         .iter()
@@ -115,29 +115,29 @@ fn curve(
     theory: Option<&Prediction>,
 ) -> String {
     let mut text = format!(
-        "\n## Along a stream\n\n`{filter}` in {MEMORY_BITS} bits on `{STREAM}`, {COUNT} keys, seed \
-         {SEED}: four bits for each distinct key, repeats uniform picks of all keys. Rates are \
-         those of each stretch, in percent, beside theory at its middle.\n\n\
+        "\n## Error rates along a stream\n\n`{filter}` in {MEMORY_BITS} bits on `{STREAM}`, {COUNT} keys, \
+         seed {SEED}: 4 bits per distinct key; each repeat is a uniform choice among all keys. Rates \
+         are percentages of each interval; theory is evaluated at its midpoint.\n\n\
          | keys | FPR | theory | FNR | theory | load |\n|---|---|---|---|---|---|\n"
     );
     let percent = |share: Option<f64>| match share {
         Some(share) => format!("{:.2}", 100.0 * share),
         None => "–".to_owned(),
     };
-    let points = board.curve_of(STRETCHES);
+    let points = board.coarse_curve(INTERVALS);
     let cells = dedupstore::AnyFilter::build(filter, MEMORY_BITS).map_or(1, |it| it.cells());
     for pair in points.windows(2) {
         let (before, now) = (&pair[0], &pair[1]);
-        let middle = (before.position + now.position) as f64 / 2.0;
+        let midpoint = (before.position + now.position) as f64 / 2.0;
         let _ = writeln!(
             text,
             "| {} to {} | {} | {} | {} | {} | {} |",
             before.position,
             now.position,
             percent(now.fpr_since(before)),
-            percent(theory.map(|theory| theory.fpr_at(middle))),
+            percent(theory.map(|theory| theory.fpr_at(midpoint))),
             percent(now.fnr_since(before)),
-            percent(theory.map(|theory| theory.fnr_at(middle))),
+            percent(theory.map(|theory| theory.fnr_at(midpoint))),
             percent(Some(now.occupied as f64 / cells as f64)),
         );
     }
@@ -152,7 +152,7 @@ fn curve(
             let (fpr, fnr) = (percent(Some(theory.fpr)), percent(Some(theory.fnr)));
             let _ = writeln!(
                 text,
-                "; by theory {fpr} and {fnr} ({}; loose for {}).",
+                "; theory {fpr} and {fnr} ({}; less exact for {}).",
                 theory.by, theory.loose
             );
         }

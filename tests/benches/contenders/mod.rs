@@ -1,57 +1,57 @@
-//! What is compared: the yardsticks, peers, and every filter of the registry.
+//! The contenders: baselines, other crates, and every filter of the registry.
 
 mod peers;
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_MM_HINT_T0 as FIRST_CACHE, _MM_HINT_T1 as SECOND_CACHE};
+use std::arch::x86_64::{_MM_HINT_T0 as L1_CACHE, _MM_HINT_T1 as L2_CACHE};
 
-use dedupstore::{FilterSpec, Memory, Observation, SeenSet, Verdict, registry};
+use dedupstore::{FilterSpec, Memory, Observation, SeenSetBuilder, Verdict, registry};
 
 #[cfg(not(target_arch = "x86_64"))]
-const FIRST_CACHE: i32 = 0;
+const L1_CACHE: i32 = 0;
 #[cfg(not(target_arch = "x86_64"))]
-const SECOND_CACHE: i32 = 1;
+const L2_CACHE: i32 = 1;
 
 type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
 
-/// Something that tells new keys from known ones.
+/// A filter that distinguishes new keys from known ones.
 pub struct Contender {
     pub name: String,
-    /// Observes keys in order; returns how many were new.
+    /// Observes keys in order. Returns the number of new keys.
     pub observe: Observe,
 }
 
-/// Makes a contender, once it is known that it takes part.
-type Make = Box<dyn Fn(u64) -> Contender>;
+/// Creates a contender with this many bits of memory.
+type Create = Box<dyn Fn(u64) -> Contender>;
 
-/// The yardsticks, and those of the others whose name contains one of the words, or all if
-/// there is no word.
+/// Returns the baselines, and the contenders whose name contains one of the words; all of them if
+/// there are no words.
 pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
-    let mut known: Vec<(String, Make)> = Vec::new();
-    for (name, make) in peers::PEERS {
-        known.push((name.to_owned(), Box::new(make)));
+    let mut known: Vec<(String, Create)> = Vec::new();
+    for (name, create) in peers::PEERS {
+        known.push((name.to_owned(), Box::new(create)));
     }
     for &descriptor in registry() {
         let spec = FilterSpec::with_defaults(descriptor);
         let name = spec.to_string();
         known.push((name, Box::new(move |memory_bits| ours(&spec, memory_bits))));
     }
-    let takes_part = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
-    let chosen = known.iter().filter(|(name, _)| takes_part(name));
-    let chosen = chosen.map(|(_, make)| make(memory_bits));
-    let yardsticks = [
-        blocked_limit("blocked-limit", 16, prefetch::<FIRST_CACHE>, memory_bits),
+    let is_chosen = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+    let chosen = known.iter().filter(|(name, _)| is_chosen(name));
+    let chosen = chosen.map(|(_, create)| create(memory_bits));
+    let baselines = [
+        blocked_limit("blocked-limit", 16, prefetch::<L1_CACHE>, memory_bits),
         blocked_limit(
-            "blocked-limit, by way of the second cache",
+            "blocked-limit, prefetched into L2",
             64,
-            prefetch::<SECOND_CACHE>,
+            prefetch::<L2_CACHE>,
             memory_bits,
         ),
     ];
-    yardsticks.into_iter().chain(chosen).collect()
+    baselines.into_iter().chain(chosen).collect()
 }
 
-/// One random line, asked for ahead, read and changed.
+/// Reads and changes one random cache line per key, prefetched `ahead` keys before.
 fn blocked_limit(
     name: &str,
     ahead: usize,
@@ -86,7 +86,7 @@ fn blocked_limit(
 fn prefetch<const HINT: i32>(bytes: &[u8], at: usize) {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code)]
-    // SAFETY: a prefetch neither faults nor changes anything.
+    // SAFETY: a prefetch does not fault and does not change memory.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<HINT>(bytes.as_ptr().wrapping_add(at).cast());
     }
@@ -95,7 +95,11 @@ fn prefetch<const HINT: i32>(bytes: &[u8], at: usize) {
 }
 
 fn ours(spec: &FilterSpec, memory_bits: u64) -> Contender {
-    let mut set = SeenSet::in_memory(spec, memory_bits, 1).expect("enough memory");
+    let mut set = SeenSetBuilder::new(spec)
+        .memory_bits(memory_bits)
+        .seed(1)
+        .build()
+        .expect("enough memory");
     let mut verdicts = Vec::new();
     Contender {
         name: spec.to_string(),

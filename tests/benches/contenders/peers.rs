@@ -1,7 +1,7 @@
-//! Other people's filters, each with as much memory as ours and settings as near to ours
-//! as it has. Keys come hashed; what wants to hash them again does so with xxh3 if it can.
-//! They take one key at a time, and none of them asks for huge pages or fetches ahead:
-//! that is how they are.
+//! Filters of other crates, each with the same memory as ours and the nearest settings.
+//!
+//! Keys are hashed before. A crate that hashes them again uses xxh3 if it can. All of them take one
+//! key at a time, without huge pages and without prefetching.
 
 use dedupstore::Observation;
 use fastbloom::BloomFilter;
@@ -12,9 +12,9 @@ use xxhash_rust::xxh3::Xxh3Builder;
 
 use super::Contender;
 
-type Make = fn(u64) -> Contender;
+type Create = fn(u64) -> Contender;
 
-pub const PEERS: [(&str, Make); 4] = [
+pub const PEERS: [(&str, Create); 4] = [
     (FASTBLOOM, fastbloom_with_xxh3),
     (SBBF, split_blocks),
     (STABLE, stable),
@@ -36,7 +36,7 @@ fn peer(name: &str, mut is_known: impl FnMut(&Observation) -> bool + 'static) ->
     }
 }
 
-/// As its documentation advises: one insertion, which tells whether it was there.
+/// One insertion, as its documentation advises; it returns whether the key was present.
 fn fastbloom_with_xxh3(memory_bits: u64) -> Contender {
     let mut filter = BloomFilter::with_num_bits(memory_bits as usize)
         .hasher(Xxh3Builder::new())
@@ -44,13 +44,13 @@ fn fastbloom_with_xxh3(memory_bits: u64) -> Contender {
     peer(FASTBLOOM, move |key| filter.insert_hash(key.fingerprint.0))
 }
 
-/// An insertion tells whether it was there, too.
+/// One insertion, which returns whether the key was present.
 fn split_blocks(memory_bits: u64) -> Contender {
     let mut filter = sbbf_rs_safe::Filter::new(8, memory_bits as usize / 8);
     peer(SBBF, move |key| filter.insert_hash(key.fingerprint.0))
 }
 
-/// It derives k and P from a rate; this one gives our defaults.
+/// Derives k and P from a rate; this rate gives our defaults.
 fn stable(memory_bits: u64) -> Contender {
     let mut filter = StableBloomFilter::new(memory_bits as usize, 1, 0.1111);
     assert_eq!((filter.k(), filter.p(), filter.max()), (2, 4, 1));
@@ -59,7 +59,7 @@ fn stable(memory_bits: u64) -> Contender {
     })
 }
 
-/// It derives k from a rate, and counts the bits of one part.
+/// Derives k from a rate, and takes the number of bits of one part.
 fn rlbsbf(memory_bits: u64) -> Contender {
     let hashers = [Xxh3Builder::new(), Xxh3Builder::new().with_seed(1)];
     let mut filter =

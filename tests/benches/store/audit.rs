@@ -1,10 +1,10 @@
-//! What knowing its own error costs a filter, in memory, where nothing else is paid for.
+//! Measures the cost of the audit, for a filter in memory.
 //!
-//! The sample is a share of the keys met, so the audit costs most at the start and less the
-//! longer a stream is: the cost is told by stretch. Both filters take the same keys in turn,
-//! a block at a time, over memory that was touched before; and the whole is run several
-//! times, as what the machine does besides hits one block in one run. A block does the same
-//! work each time, so the least time it took is what it takes.
+//! The audit's share of sampled keys shrinks along the stream, so it costs most at the start; the
+//! cost is printed per interval. The plain and the audited filter take the same keys in turn, one
+//! block at a time, over memory that was touched before. The whole is run several times, because
+//! other load on the machine disturbs some blocks in each run. A block does the same work in each
+//! run, so its shortest time counts.
 
 use std::time::{Duration, Instant};
 
@@ -14,47 +14,47 @@ use dedupstore::{FilterSpec, Memory, Observation, Registers, Verdict};
 use super::measure::{BATCH, Keys, filters, verdict};
 
 const FILTERS: [&str; 4] = ["blocked", "bloom:k=4", "rlbsbf", "stable"];
-/// A stretch ends after so many keys; the last one is run with `long` only.
-const STRETCHES: [u64; 3] = [10_000_000, 100_000_000, 1_000_000_000];
+/// The ends of the intervals, in keys. The last interval runs only with `long`.
+const INTERVALS: [u64; 3] = [10_000_000, 100_000_000, 1_000_000_000];
 const RUNS: usize = 3;
-/// Batches that one filter takes before it is the other's turn.
+/// Keys that one filter takes before the other takes its turn.
 const BLOCK: u64 = 4 * BATCH as u64;
 const TARGET: f64 = 0.03;
 
 pub fn run(size_mib: u64) {
     let long = std::env::args().any(|argument| argument == "long");
-    let stretches = match long {
-        true => &STRETCHES[..],
-        false => &STRETCHES[..2],
+    let intervals = match long {
+        true => &INTERVALS[..],
+        false => &INTERVALS[..2],
     };
-    println!("\nAudited, {size_mib} MiB; ns a key, from one count of keys to the next");
+    println!("\nAudit, {size_mib} MiB; ns/key by interval");
     println!(
-        "{:<12} {:>22} {:>9} {:>9} {:>8} {:>18}   target {:.0} % of all",
+        "{:<12} {:>22} {:>9} {:>9} {:>8} {:>18}   target {:.0} % in total",
         "",
         "keys",
         "plain",
         "audited",
         "cost",
-        "cost of all",
+        "total cost",
         100.0 * TARGET,
     );
     for filter in filters(&FILTERS) {
-        compare(&filter, size_mib << 23, stretches);
+        compare(&filter, size_mib << 23, intervals);
     }
 }
 
-fn compare(filter: &str, memory_bits: u64, stretches: &[u64]) {
+fn compare(filter: &str, memory_bits: u64, intervals: &[u64]) {
     let spec: FilterSpec = filter.parse().expect("a filter");
     let audit_bytes = AuditedFilter::default_audit_bytes(memory_bits);
     let mut sets = [0, audit_bytes].map(|bytes| Set::new(&spec, memory_bits, bytes));
     let mut least: Vec<[Duration; 2]> = Vec::new();
-    // A long stretch is its own repetition.
+    // The longest interval runs once: it has many blocks.
     for run in 0..RUNS {
         let length = match run {
-            0 => stretches[stretches.len() - 1],
-            _ => stretches[1],
+            0 => intervals[intervals.len() - 1],
+            _ => intervals[1],
         };
-        sets.iter_mut().for_each(Set::empty);
+        sets.iter_mut().for_each(Set::clear);
         let mut keys = Keys::new();
         for block in 0..(length / BLOCK) as usize {
             let observations = keys.next_batch(BLOCK as usize);
@@ -70,7 +70,7 @@ fn compare(filter: &str, memory_bits: u64, stretches: &[u64]) {
     }
     let mut from = 0;
     let mut all = [0.0; 2];
-    for &to in stretches {
+    for &to in intervals {
         let blocks = (from / BLOCK) as usize..(to / BLOCK) as usize;
         let keys = blocks.len() as f64 * BLOCK as f64;
         let nanoseconds = [0, 1].map(|it| {
@@ -92,7 +92,7 @@ fn compare(filter: &str, memory_bits: u64, stretches: &[u64]) {
     }
 }
 
-/// A filter over memory whose pages are all there.
+/// A filter over memory that was touched before.
 struct Set {
     filter: AuditedFilter,
     region: Memory,
@@ -103,7 +103,7 @@ struct Set {
 impl Set {
     fn new(spec: &FilterSpec, memory_bits: u64, audit_bytes: u32) -> Self {
         let filter = AuditedFilter::build(spec, memory_bits, audit_bytes).expect("a filter");
-        let region = Memory::zeroed(filter.region_bytes()).expect("memory");
+        let region = Memory::zeroed(filter.region_bytes()).expect("enough memory");
         Set {
             filter,
             region,
@@ -112,7 +112,7 @@ impl Set {
         }
     }
 
-    fn empty(&mut self) {
+    fn clear(&mut self) {
         self.region.fill(0);
         self.registers = Registers::new(1);
     }

@@ -1,11 +1,11 @@
-//! What durability costs:
+//! Measures the cost of durability:
 //! `cargo bench -p dedupstore-benches --bench store [-- SIZE_MIB [SECTION …] [FILTER …]]`.
 //!
-//! Six sections, each with its target beside its figures: `sustained`, `audit`, `rivals`,
-//! `stall`, `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, as the
-//! machine may be busy with other things; processor time is given where that matters. The
-//! files lie in cargo's target directory, so that the disk is a real one. Processor time
-//! is known on Linux only. `audit` goes on to a billion keys if `long` is said as well.
+//! There are six sections, and each prints its target: `sustained`, `audit`, `rivals`, `stall`,
+//! `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, because the
+//! machine may be busy. CPU time is printed where that matters; it is measured on Linux only. Files
+//! are in cargo's target directory, which must be on a disk, not in memory. With the word `long`,
+//! `audit` continues to a billion keys.
 
 mod audit;
 mod measure;

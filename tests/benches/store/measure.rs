@@ -1,4 +1,4 @@
-//! Clocks, keys and places that the sections share.
+//! Clocks, keys and directories shared by the sections.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,44 +9,42 @@ use dedupstore::store::{CreateOptions, Directory, Durability, OpenOptions, Store
 use dedupstore::{FilterSpec, Fingerprint, Observation, Verdict};
 use tempfile::TempDir;
 
-/// Keys observed in one call: as many as `dedupstore filter` hands over.
+/// Keys per batch: as many as `dedupstore filter` uses.
 pub const BATCH: usize = 16_384;
-/// How often things become durable.
+/// The sync interval.
 pub const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The filters named on the command line; those that a section measures if there are none.
-pub fn filters(measured: &[&'static str]) -> Vec<String> {
+/// Returns the filters named on the command line, or the default ones of a section.
+pub fn filters(default: &[&'static str]) -> Vec<String> {
     let named: Vec<String> = std::env::args()
         .skip(1)
         .filter(|argument| argument.parse::<FilterSpec>().is_ok())
         .collect();
     match named.is_empty() {
-        true => measured.iter().map(|&filter| filter.to_owned()).collect(),
+        true => default.iter().map(|&filter| filter.to_owned()).collect(),
         false => named,
     }
 }
 
-/// A directory on the disk that cargo builds on.
-pub fn place() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a place for files")
+/// Creates a temporary directory in cargo's target directory.
+pub fn temporary_directory() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory")
 }
 
-/// A store of a filter; the same seed every time.
+/// Returns the options of a store with a fixed seed.
 pub fn store_options(filter: &str, size_mib: u64) -> CreateOptions {
-    let mut options = CreateOptions::new(filter.parse().expect("a filter"), size_mib << 23);
-    options.seed = Some(1);
-    options
+    CreateOptions::new(filter)
+        .expect("a filter")
+        .memory_bits(size_mib << 23)
+        .seed(1)
 }
 
-/// As it is opened by default: durable every second.
-pub fn opening() -> OpenOptions {
-    OpenOptions {
-        durability: Durability::Interval(INTERVAL),
-        ..OpenOptions::default()
-    }
+/// Returns the default options for opening: synced every second.
+pub fn open_options() -> OpenOptions {
+    OpenOptions::new().durability(Durability::Interval(INTERVAL))
 }
 
-/// Observes `count` keys, of which the making is not timed.
+/// Observes `count` keys. The returned time does not include generating them.
 pub fn feed(store: &mut Store<Directory>, keys: &mut Keys, count: u64) -> Duration {
     let mut verdicts = vec![Verdict::New; BATCH];
     keys.timed(count, |batch| {
@@ -55,18 +53,18 @@ pub fn feed(store: &mut Store<Directory>, keys: &mut Keys, count: u64) -> Durati
     })
 }
 
-/// Returns when no checkpoint is under way, of a store that has taken one before: then both
-/// images have a superblock, and a checkpoint begins with taking one away.
+/// Waits until no checkpoint is running. The store must have completed one before: then both images
+/// have a superblock, and a running checkpoint has erased one.
 pub fn wait_for_checkpoint(store: &mut Store<Directory>) {
-    let whole = ["image.0", "image.1"].map(|name| store.medium().path().join(name));
-    while !whole.iter().all(|path| is_valid(path)) {
-        // Its steps are taken up by calls.
-        store.observe_batch(&[], &mut []).expect("taken up");
+    let images = ["image.0", "image.1"].map(|name| store.medium().path().join(name));
+    while !images.iter().all(|path| is_valid(path)) {
+        // A checkpoint advances when the store is called.
+        store.observe_batch(&[], &mut []).expect("observed");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Whether an image has a superblock.
+/// Returns whether an image has a superblock.
 pub fn is_valid(image: &Path) -> bool {
     let mut magic = [0; 8];
     let mut image = File::open(image).expect("an image");
@@ -74,7 +72,7 @@ pub fn is_valid(image: &Path) -> bool {
     magic != [0; 8]
 }
 
-/// A stream of hashed keys: three in ten are new, the others any of those before.
+/// A stream of hashed keys: 30 % are new, the others are random choices among earlier keys.
 #[derive(Clone)]
 pub struct Keys {
     position: u64,
@@ -100,8 +98,8 @@ impl Keys {
                     self.known
                 }
                 _ => {
-                    let pick = u128::from(mixed(!position)) * u128::from(self.known);
-                    (pick >> 64) as u64 + 1
+                    let choice = u128::from(mixed(!position)) * u128::from(self.known);
+                    (choice >> 64) as u64 + 1
                 }
             };
             self.batch.push(Fingerprint(mixed(number)).into());
@@ -110,7 +108,7 @@ impl Keys {
         &self.batch
     }
 
-    /// Hands out `count` keys in batches; the time spent by who takes them.
+    /// Passes `count` keys to `take` in batches. Returns the time spent in `take`.
     pub fn timed(&mut self, count: u64, mut take: impl FnMut(&[Observation])) -> Duration {
         let mut spent = Duration::ZERO;
         let mut left = count as usize;
@@ -124,8 +122,8 @@ impl Keys {
         spent
     }
 
-    /// Processor time that making one key takes.
-    pub fn processor_cost() -> Duration {
+    /// Measures the CPU time of generating one key.
+    pub fn generation_cost() -> Duration {
         const COUNT: u32 = 20_000_000;
         let mut keys = Keys::new();
         let before = process_time();
@@ -136,7 +134,7 @@ impl Keys {
     }
 }
 
-/// SplitMix64's finisher: as good as a hash for numbers in a row, and cheaper than one.
+/// The finalizer of SplitMix64: mixes consecutive numbers as well as a hash, and is faster.
 fn mixed(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -144,12 +142,12 @@ fn mixed(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Processor time of all threads of this process.
+/// The CPU time of all threads of this process.
 pub fn process_time() -> Duration {
     clock(Clock::Process)
 }
 
-/// Processor time of this thread.
+/// The CPU time of this thread.
 pub fn thread_time() -> Duration {
     clock(Clock::Thread)
 }
@@ -176,7 +174,7 @@ fn clock(clock: Clock) -> Duration {
     }
 }
 
-/// Millions a second.
+/// Returns millions per second.
 pub fn millions(count: u64, spent: Duration) -> f64 {
     count as f64 / spent.as_secs_f64() / 1e6
 }
@@ -191,7 +189,7 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Whether a target is met, beside it.
+/// The text for a target that is met or missed.
 pub fn verdict(met: bool) -> &'static str {
     if met { "met" } else { "MISSED" }
 }

@@ -1,85 +1,85 @@
-//! Opening a store that was closed, and the first observations after that.
+//! Measures opening a store that was closed, and the first observations after that.
 //!
-//! `Automatic` is one of the other two. Where it differs from that one, the difference is
-//! in the memory that the system happened to hand out: clearing huge pages can take
-//! several times as long for one opening as for the next.
+//! `Automatic` is one of the other two backings. A difference between it and that one is due to the
+//! memory that the system provided: clearing huge pages can take several times longer for one
+//! opening than for the next.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use dedupstore::store::{Backing, OpenOptions, Store};
+use dedupstore::store::Backing;
 
 use super::measure::{
-    Keys, feed, median, millions, milliseconds, opening, place, process_time, store_options,
-    thread_time, verdict,
+    Keys, feed, median, millions, milliseconds, open_options, process_time, store_options,
+    temporary_directory, thread_time, verdict,
 };
 
 const ROUNDS: usize = 3;
 const SIZES_MIB: [u64; 3] = [64, 256, 1024];
 const FIRST_KEYS: u64 = 1_000_000;
 const WARM_UP_KEYS: u64 = 8_000_000;
-/// At 1 GiB.
+/// The targets apply at 1 GiB.
 const VERIFIED_TARGET: Duration = Duration::from_millis(600);
 const DEFERRED_TARGET: Duration = Duration::from_millis(20);
 
 pub fn run(size_mib: u64) {
-    println!("\nOpening a clean store, its files in memory; medians of {ROUNDS}");
+    println!("\nOpening a clean store with its files in the page cache; medians of {ROUNDS}");
     println!(
-        "{:>8}  {:<12} {:<9} {:>9} {:>9} {:>14} {:>14}   target at 1024: {} ms verified, {} deferred",
+        "{:>8}  {:<12} {:<9} {:>9} {:>9} {:>14} {:>14}   target at 1024 MiB: {} ms verified first, {} ms verified after",
         "MiB",
         "backing",
-        "checked",
+        "verified",
         "ms",
-        "ms, cpu",
-        "first M/s cpu",
-        "later M/s cpu",
+        "CPU ms",
+        "first M/CPU s",
+        "later M/CPU s",
         milliseconds(VERIFIED_TARGET),
         milliseconds(DEFERRED_TARGET),
     );
     for size_mib in SIZES_MIB.into_iter().filter(|&size| size <= size_mib) {
-        let directory = place();
+        let directory = temporary_directory();
         let path = directory.path().join("opening.dds");
         let options = store_options("bloom:k=4", size_mib);
-        let mut store = Store::create(&path, &options, opening()).expect("made");
+        let mut store = open_options().create(&path, &options).expect("created");
         feed(&mut store, &mut Keys::new(), WARM_UP_KEYS);
         store.close().expect("closed");
         compare(&path, size_mib);
     }
 }
 
-struct Way {
+struct Case {
     backing: Backing,
     verify_first: bool,
-    /// Opening, in milliseconds of both clocks; then rates, first and later.
+    /// Opening time in milliseconds, wall and CPU; then rates, first and later.
     figures: [Vec<f64>; 4],
 }
 
 fn compare(path: &Path, size_mib: u64) {
-    let way = |backing, verify_first| Way {
+    let case = |backing, verify_first| Case {
         backing,
         verify_first,
         figures: Default::default(),
     };
-    let mut ways = [
-        way(Backing::Anonymous, true),
-        way(Backing::PrivateMap, true),
-        way(Backing::Automatic, true),
-        way(Backing::Anonymous, false),
-        way(Backing::PrivateMap, false),
-        way(Backing::Automatic, false),
+    let mut cases = [
+        case(Backing::Anonymous, true),
+        case(Backing::PrivateMap, true),
+        case(Backing::Automatic, true),
+        case(Backing::Anonymous, false),
+        case(Backing::PrivateMap, false),
+        case(Backing::Automatic, false),
     ];
     for round in 0..ROUNDS {
-        for i in 0..ways.len() {
-            let way = &mut ways[(i + round) % 6];
-            let figures = one_opening(path, way.backing, way.verify_first);
-            for (all, figure) in way.figures.iter_mut().zip(figures) {
+        for i in 0..cases.len() {
+            let case = &mut cases[(i + round) % 6];
+            let figures = one_opening(path, case.backing, case.verify_first);
+            for (all, figure) in case.figures.iter_mut().zip(figures) {
                 all.push(figure);
             }
         }
     }
-    for way in ways {
-        let [wall, processor, first, later] = way.figures.map(median);
-        let (checked, target) = match way.verify_first {
+    for case in cases {
+        let [wall, processor, first, later] = case.figures.map(median);
+        let (verified, target) = match case.verify_first {
             true => ("first", VERIFIED_TARGET),
             false => ("after", DEFERRED_TARGET),
         };
@@ -88,21 +88,17 @@ fn compare(path: &Path, size_mib: u64) {
             _ => "",
         };
         println!(
-            "{size_mib:>8}  {:<12} {checked:<9} {wall:>9.1} {processor:>9.1} {first:>14.1} \
+            "{size_mib:>8}  {:<12} {verified:<9} {wall:>9.1} {processor:>9.1} {first:>14.1} \
              {later:>14.1}   {met}",
-            format!("{:?}", way.backing),
+            format!("{:?}", case.backing),
         );
     }
 }
 
 fn one_opening(path: &Path, backing: Backing, verify_first: bool) -> [f64; 4] {
-    let options = OpenOptions {
-        backing,
-        verify_first,
-        ..opening()
-    };
+    let options = open_options().backing(backing).verify_first(verify_first);
     let (wall, processor) = (Instant::now(), process_time());
-    let mut store = Store::open(path, options).expect("opened");
+    let mut store = options.open(path).expect("opened");
     let (wall, processor) = (wall.elapsed(), process_time() - processor);
     let mut keys = Keys::new();
     let mut rate = || {

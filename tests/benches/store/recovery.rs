@@ -1,11 +1,10 @@
-//! Opening a store that was not closed: the log is replayed.
+//! Measures opening a store that was not closed, which replays the log.
 
 use std::time::Instant;
 
-use dedupstore::store::Store;
-
 use super::measure::{
-    Keys, feed, filters, median, millions, opening, place, process_time, store_options, verdict,
+    Keys, feed, filters, median, millions, open_options, process_time, store_options,
+    temporary_directory, verdict,
 };
 
 const ROUNDS: usize = 3;
@@ -13,10 +12,10 @@ const FILTERS: [&str; 3] = ["bloom:k=4", "stable", "rlbsbf"];
 const TARGET: f64 = 10.0;
 
 pub fn run(size_mib: u64) {
-    println!("\nRecovery of {size_mib} MiB, with the opening of its image; medians of {ROUNDS}");
+    println!("\nRecovery of {size_mib} MiB, including reading the image; medians of {ROUNDS}");
     println!(
         "{:<12} {:>12} {:>12} {:>12} {:>12} {:>12}   target {TARGET} M/s replayed",
-        "", "million", "clean s", "replaying s", "M/s", "M/s of cpu",
+        "", "M keys", "clean s", "replay s", "M/s", "M/CPU s",
     );
     for filter in filters(&FILTERS) {
         recover(&filter, size_mib);
@@ -24,24 +23,24 @@ pub fn run(size_mib: u64) {
 }
 
 fn recover(filter: &str, size_mib: u64) {
-    let directory = place();
+    let directory = temporary_directory();
     let path = directory.path().join("recovery.dds");
     let options = store_options(filter, size_mib);
     let log_bytes = options.layout().expect("sizes").log_bytes;
-    // Short of the checkpoint that would empty the log, at eight bytes a key at the most.
+    // Too few keys, at 8 bytes per key at most, for a checkpoint, which would empty the log.
     let count = log_bytes / 8 * 7 / 10;
-    let mut store = Store::create(&path, &options, opening()).expect("made");
+    let mut store = open_options().create(&path, &options).expect("created");
     let mut keys = Keys::new();
     store.close().expect("closed");
     let (mut clean, mut whole, mut rates, mut processors) = (vec![], vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
         let (wall, processor) = (Instant::now(), process_time());
-        store = Store::open(&path, opening()).expect("opened");
+        store = open_options().open(&path).expect("opened");
         let (clean_wall, clean_processor) = (wall.elapsed(), process_time() - processor);
         feed(&mut store, &mut keys, count);
         drop(store);
         let (wall, processor) = (Instant::now(), process_time());
-        store = Store::open(&path, opening()).expect("recovered");
+        store = open_options().open(&path).expect("recovered");
         let (wall, processor) = (wall.elapsed(), process_time() - processor);
         assert_eq!(store.recovery().replayed, count);
         clean.push(clean_wall.as_secs_f64());

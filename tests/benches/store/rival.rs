@@ -1,4 +1,4 @@
-//! Exact sets of keys on disk, each with settings that suit it.
+//! Exact sets of keys on disk, each with suitable settings.
 
 #![allow(unsafe_code)]
 
@@ -15,16 +15,16 @@ use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, IntegerComparator};
 
 const CACHE_BYTES: usize = 1 << 30;
 
-/// Something that remembers keys and can be told to make them durable.
+/// A durable set of keys.
 pub trait Rival {
-    /// Returns how many were new.
+    /// Observes keys. Returns the number of new keys.
     fn observe(&mut self, keys: &[Observation]) -> usize;
 
-    /// All that was observed is durable on return.
+    /// Makes all observed keys durable.
     fn commit(&mut self);
 }
 
-/// Ours. It syncs by itself at the interval; a commit is asked for at the end of a round.
+/// Our store. It syncs by itself at the interval; each round ends with an explicit sync.
 impl Rival for Store<Directory> {
     fn observe(&mut self, keys: &[Observation]) -> usize {
         let mut verdicts = vec![dedupstore::Verdict::New; keys.len()];
@@ -39,16 +39,16 @@ impl Rival for Store<Directory> {
     }
 }
 
-/// A hash set and a log of its new keys. Keys are hashed already: they are their own hash.
+/// A hash set and a log of its new keys. Keys are hashes already, so they are not hashed again.
 pub struct SetWithLog {
-    known: HashSet<u64, BuildHasherDefault<Itself>>,
+    known: HashSet<u64, BuildHasherDefault<IdentityHasher>>,
     log: BufWriter<File>,
 }
 
 #[derive(Default)]
-pub struct Itself(u64);
+pub struct IdentityHasher(u64);
 
-impl Hasher for Itself {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -93,7 +93,7 @@ impl Rival for SetWithLog {
 
 const TABLE: redb::TableDefinition<'_, u64, ()> = redb::TableDefinition::new("keys");
 
-/// redb: 1 GiB of cache; one write transaction an interval; a key is looked up first, as
+/// redb: 1 GiB of cache; one write transaction per interval; each key is looked up first, because
 /// most are known.
 pub struct Redb {
     database: redb::Database,
@@ -104,7 +104,9 @@ impl Redb {
     pub fn create(directory: &Path) -> Self {
         let mut builder = redb::Database::builder();
         builder.set_cache_size(CACHE_BYTES);
-        let database = builder.create(directory.join("keys.redb")).expect("made");
+        let database = builder
+            .create(directory.join("keys.redb"))
+            .expect("created");
         Redb {
             database,
             transaction: None,
@@ -135,8 +137,8 @@ impl Rival for Redb {
     }
 }
 
-/// fjall: 1 GiB of cache, 256 MiB of memtable, no compression, the rest as it comes; its
-/// journal is synced an interval; a key is looked up first, as most are known.
+/// fjall: 1 GiB of cache, 256 MiB of memtable, no compression, otherwise defaults; its journal is
+/// synced once per interval; each key is looked up first, because most are known.
 pub struct Fjall {
     database: fjall::Database,
     keys: fjall::Keyspace,
@@ -148,9 +150,9 @@ impl Fjall {
             .cache_size(CACHE_BYTES as u64)
             .manual_journal_persist(true)
             .open()
-            .expect("made");
+            .expect("created");
         let options = || fjall::KeyspaceCreateOptions::default().max_memtable_size(256 << 20);
-        let keys = database.keyspace("keys", options).expect("made");
+        let keys = database.keyspace("keys", options).expect("created");
         Fjall { database, keys }
     }
 }
@@ -174,8 +176,8 @@ impl Rival for Fjall {
     }
 }
 
-/// LMDB: a writable map of 64 GiB, keys as integers; one write transaction an interval; a
-/// key is looked up first, as most are known.
+/// LMDB: a writable map of 64 GiB, keys as integers; one write transaction per interval; each key
+/// is looked up first, because most are known.
 pub struct Lmdb {
     environment: &'static heed::Env,
     keys: heed::Database<'static, Bytes, Unit, IntegerComparator>,
@@ -186,21 +188,22 @@ impl Lmdb {
     pub fn create(directory: &Path) -> Self {
         let mut options = EnvOpenOptions::new();
         options.map_size(64 << 30);
-        // SAFETY: nobody else knows the directory, so nobody else changes the files; and
-        // this program writes to the map through LMDB alone.
+        // SAFETY: no other process uses the temporary directory, and this program writes to the map
+        // only through LMDB.
         let environment = unsafe { options.flags(EnvFlags::WRITE_MAP).open(directory) };
-        // Its transactions borrow it; a benchmark can afford to keep it to the end.
-        let environment: &heed::Env = Box::leak(Box::new(environment.expect("made")));
+        // Transactions borrow the environment, so it is leaked.
+        let environment: &heed::Env = Box::leak(Box::new(environment.expect("created")));
         let transaction = environment.write_txn().expect("begun");
-        let made = environment.create_databases_and_commit(transaction, |opener, transaction| {
-            let options = opener.database_options().types::<Bytes, Unit>();
-            let options = options.key_comparator::<IntegerComparator>();
-            let keys = options.create(transaction)?;
-            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(keys))
-        });
+        let created =
+            environment.create_databases_and_commit(transaction, |opener, transaction| {
+                let options = opener.database_options().types::<Bytes, Unit>();
+                let options = options.key_comparator::<IntegerComparator>();
+                let keys = options.create(transaction)?;
+                Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(keys))
+            });
         Lmdb {
             environment,
-            keys: made.expect("made").unwrap_commit(),
+            keys: created.expect("created").unwrap_commit(),
             transaction: None,
         }
     }

@@ -1,50 +1,48 @@
-//! The rate that a store sustains, beside the same filter in memory only.
+//! Compares the sustained rate of a store with the same filter in memory.
 //!
-//! A round is as many keys as make two checkpoints, so that logging, syncing and writing
-//! images all come in the proportion in which they always come.
+//! A round has enough keys for two checkpoints, so that logging, syncing and writing images have
+//! their usual proportions.
 
 use std::time::Duration;
 
-use dedupstore::store::Store;
-use dedupstore::{AnyFilter, SeenSet, Verdict};
+use dedupstore::Verdict;
 
 use super::measure::{
-    BATCH, Keys, feed, filters, median, millions, opening, place, process_time, store_options,
-    verdict, wait_for_checkpoint,
+    BATCH, Keys, feed, filters, median, millions, open_options, process_time, store_options,
+    temporary_directory, verdict, wait_for_checkpoint,
 };
 
 const ROUNDS: usize = 3;
-const CHECKPOINTS_A_ROUND: u64 = 2;
+const CHECKPOINTS_PER_ROUND: u64 = 2;
 const FILTERS: [&str; 4] = ["blocked", "bloom:k=4", "stable", "rlbsbf"];
 const TARGET: f64 = 0.8;
 
 pub fn run(size_mib: u64) {
-    println!("\nSustained rate, durable every second, {size_mib} MiB; millions of keys a second");
+    println!("\nSustained rate, synced every second, {size_mib} MiB; million keys per second");
     println!(
         "{:<12} {:>10} {:>10} {:>8} {:>12} {:>12} {:>8}   target {TARGET}",
-        "", "memory", "store", "ratio", "memory, cpu", "store, cpu", "ratio",
+        "", "memory", "store", "ratio", "memory, CPU", "store, CPU", "ratio",
     );
-    let making = Keys::processor_cost();
+    let generation = Keys::generation_cost();
     for filter in filters(&FILTERS) {
-        compare(&filter, size_mib, making);
+        compare(&filter, size_mib, generation);
     }
 }
 
-fn compare(filter: &str, size_mib: u64, making: Duration) {
-    let directory = place();
+fn compare(filter: &str, size_mib: u64, generation: Duration) {
+    let directory = temporary_directory();
     let options = store_options(filter, size_mib);
     let log_bytes = options.layout().expect("sizes").log_bytes;
-    let filter_of = AnyFilter::build(&options.filter, options.memory_bits).expect("a filter");
-    // A checkpoint begins when seven eighths of the log are used, at 8 bytes a key, or for
-    // three keys in ten and a bit for each.
-    let bits_a_key = match filter_of.seen_leaves_no_trace() {
+    let mut set = options.clone().audit(0).in_memory().expect("enough memory");
+    // A checkpoint starts when seven eighths of the log are used. The log takes 64 bits per key; or
+    // 64 bits per new key and 1 bit per key, where 30 % are new.
+    let bits_per_key = match set.filter().seen_leaves_state_unchanged() {
         true => 64 * 3 / 10 + 1,
         false => 64,
     };
-    let count = CHECKPOINTS_A_ROUND * (log_bytes / 8 * 7 * 8 / bits_a_key);
+    let count = CHECKPOINTS_PER_ROUND * (log_bytes / 8 * 7 * 8 / bits_per_key);
     let path = directory.path().join("sustained.dds");
-    let mut store = Store::create(path, &options, opening()).expect("made");
-    let mut set = SeenSet::in_memory(&options.filter, options.memory_bits, 1).expect("memory");
+    let mut store = open_options().create(path, &options).expect("created");
     let (mut store_keys, mut set_keys) = (Keys::new(), Keys::new());
     let (mut walls, mut processors) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -55,14 +53,14 @@ fn compare(filter: &str, size_mib: u64, making: Duration) {
         });
         let between = process_time();
         let store_wall = feed(&mut store, &mut store_keys, count);
-        // The last checkpoint's processor time is the store's too; waiting for it is idle.
+        // The CPU time of the last checkpoint belongs to the store; waiting for it takes none.
         wait_for_checkpoint(&mut store);
         let after = process_time();
-        let made = making * count as u32;
+        let generated = generation * count as u32;
         walls.push((millions(count, set_wall), millions(count, store_wall)));
         processors.push((
-            millions(count, (between - before).saturating_sub(made)),
-            millions(count, (after - between).saturating_sub(made)),
+            millions(count, (between - before).saturating_sub(generated)),
+            millions(count, (after - between).saturating_sub(generated)),
         ));
     }
     let ratio = |pairs: &[(f64, f64)]| median(pairs.iter().map(|(set, store)| store / set));

@@ -1,20 +1,20 @@
-//! Stores as the command line uses them when nothing goes wrong.
+//! Stores across runs of the command line, without crashes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Output, Stdio};
 
-use dedupstore::store::{OpenOptions, Store};
+use dedupstore::store::Store;
 
-use super::{create, dedupstore, open_closed, place, standard_error, succeed};
+use super::{create, dedupstore, open_closed, standard_error, store_path, succeed};
 
-/// Runs with standard input to the end.
+/// Runs a command with standard input until it ends.
 fn feed(arguments: &[&str], input: &str) -> Output {
     let mut child = dedupstore(arguments)
         .stdin(Stdio::piped())
         .spawn()
         .expect("started");
     let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(input.as_bytes()).expect("fed");
+    stdin.write_all(input.as_bytes()).expect("written");
     drop(stdin);
     child.wait_with_output().expect("ended")
 }
@@ -24,21 +24,21 @@ fn printed(output: &Output) -> &str {
 }
 
 #[test]
-fn a_store_is_made_where_there_is_none_and_remembers() {
-    let (_directory, path) = place();
+fn filter_creates_a_missing_store_and_remembers_keys() {
+    let (_directory, path) = store_path();
     let with_slash = format!("{}/", path.display());
     let name = path.to_str().expect("text");
     let first = feed(&["filter", &with_slash, "--memory", "1MiB"], "a\nb\na\n");
     assert_eq!(printed(&first), "a\nb\n");
-    let said = standard_error(&first);
+    let message = standard_error(&first);
     for part in [
-        "made",
+        "created",
         name,
         "blocked:k=6,cap=85",
         "1 MiB of memory",
-        "never grows",
+        "(fixed size)",
     ] {
-        assert!(said.contains(part), "{part:?} is not in {said:?}");
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
     }
     for sync in ["every", "1s", "500ms", "none"] {
         let again = feed(&["filter", name, "--sync", sync], &format!("b\n{sync}"));
@@ -51,8 +51,8 @@ fn a_store_is_made_where_there_is_none_and_remembers() {
 }
 
 #[test]
-fn statistics_count_this_run() {
-    let (_directory, path) = place();
+fn statistics_count_only_this_run() {
+    let (_directory, path) = store_path();
     let name = path.to_str().expect("text");
     create(&path, "64KiB", "64KiB");
     feed(&["filter", name], "a\nb\nc\n");
@@ -68,7 +68,7 @@ fn statistics_count_this_run() {
 
 #[test]
 fn a_line_without_a_key_is_printed_and_not_recorded() {
-    let (_directory, path) = place();
+    let (_directory, path) = store_path();
     let name = path.to_str().expect("text");
     create(&path, "64KiB", "64KiB");
     for _ in 0..2 {
@@ -79,8 +79,8 @@ fn a_line_without_a_key_is_printed_and_not_recorded() {
 }
 
 #[test]
-fn looking_up_records_nothing() {
-    let (_directory, path) = place();
+fn contains_records_nothing() {
+    let (_directory, path) = store_path();
     let name = path.to_str().expect("text");
     create(&path, "64KiB", "64KiB");
     feed(&["filter", name], "a\nb\n");
@@ -96,8 +96,8 @@ fn looking_up_records_nothing() {
 }
 
 #[test]
-fn a_slow_input_is_answered_at_once() {
-    let (_directory, path) = place();
+fn lines_of_a_slow_input_are_printed_at_once() {
+    let (_directory, path) = store_path();
     create(&path, "64KiB", "64KiB");
     let mut child = dedupstore([&"filter".into(), &path])
         .stdin(Stdio::piped())
@@ -106,28 +106,31 @@ fn a_slow_input_is_answered_at_once() {
     let mut stdin = child.stdin.take().expect("piped");
     let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
     for line in ["one\n", "two\n", "three\n"] {
-        stdin.write_all(line.as_bytes()).expect("fed");
-        let mut answer = String::new();
-        stdout.read_line(&mut answer).expect("answered");
-        assert_eq!(answer, line);
+        stdin.write_all(line.as_bytes()).expect("written");
+        let mut printed = String::new();
+        stdout.read_line(&mut printed).expect("read");
+        assert_eq!(printed, line);
     }
     drop(stdin);
     assert!(child.wait().expect("ended").success());
 }
 
 #[test]
-fn what_was_recovered_is_said() {
-    let (_directory, path) = place();
+fn a_recovery_is_reported() {
+    let (_directory, path) = store_path();
     let name = path.to_str().expect("text");
     create(&path, "64KiB", "64KiB");
     let crash = || {
-        let mut store = Store::open(&path, OpenOptions::default()).expect("opened");
+        let mut store = Store::open(&path).expect("opened");
         store.observe(b"a").expect("observed");
         drop(store);
     };
     crash();
-    let said = standard_error(&feed(&["filter", name], "a\n"));
-    assert!(said.contains("1 observation was recovered"), "{said}");
+    let message = standard_error(&feed(&["filter", name], "a\n"));
+    assert!(
+        message.contains("recovered 1 observation from its log"),
+        "{message}"
+    );
     crash();
     assert_eq!(standard_error(&feed(&["-q", "filter", name], "a\n")), "");
 }

@@ -1,15 +1,15 @@
-//! No room on the disk: only `create` can fail for it.
+//! Only `create` can fail because the disk is full.
 
 use std::fs::{self, File};
 use std::io::Write;
 
-use dedupstore::store::{OpenOptions, Store};
+use dedupstore::store::Store;
 
-use super::{SmallDisk, create, dedupstore, open_closed, place, standard_error, succeed};
+use super::{SmallDisk, create, dedupstore, open_closed, standard_error, store_path, succeed};
 
 #[test]
-fn a_disk_without_room_fails_the_making_and_leaves_nothing() {
-    let (directory, _) = place();
+fn create_fails_on_a_full_disk_and_leaves_nothing() {
+    let (directory, _) = store_path();
     let mount = directory.path().join("disk");
     let Some(_disk) = SmallDisk::mount(&mount, "2m") else {
         return;
@@ -23,20 +23,20 @@ fn a_disk_without_room_fails_the_making_and_leaves_nothing() {
         for part in [store, "No space left", "df -h", "--memory"] {
             assert!(message.contains(part), "{part:?} is not in {message:?}");
         }
-        assert_eq!(fs::read_dir(&mount).expect("there").count(), 0);
+        assert_eq!(fs::read_dir(&mount).expect("a file").count(), 0);
     }
 }
 
 #[test]
-fn a_disk_that_fills_up_later_stops_nothing() {
-    let (directory, _) = place();
+fn filter_works_after_the_disk_has_filled_up() {
+    let (directory, _) = store_path();
     let mount = directory.path().join("disk");
     let Some(_disk) = SmallDisk::mount(&mount, "8m") else {
         return;
     };
     let store = mount.join("links.dds");
     create(&store, "1MiB", "64KiB");
-    let mut rest = File::create(mount.join("rest")).expect("made");
+    let mut rest = File::create(mount.join("rest")).expect("created");
     let mut chunk = 1 << 20;
     while chunk > 0 {
         if rest.write_all(&vec![1; chunk]).is_err() {
@@ -44,7 +44,7 @@ fn a_disk_that_fills_up_later_stops_nothing() {
         }
     }
     let full = File::create(mount.join("more")).and_then(|mut file| file.write_all(&[1; 4096]));
-    assert!(full.is_err(), "there is no room");
+    assert!(full.is_err(), "the disk is full");
 
     let input = directory.path().join("input");
     let lines: String = (0..400_000).map(|i| format!("{}\n", i % 200_000)).collect();
@@ -53,7 +53,7 @@ fn a_disk_that_fills_up_later_stops_nothing() {
         succeed([&"filter".into(), &store, &input]);
         assert_eq!(open_closed(&store).sequence(), part * 400_000);
     }
-    let opened = Store::open(&store, OpenOptions::default()).expect("whole");
+    let opened = Store::open(&store).expect("opened");
     let generation = opened.recovery().generation;
     assert!(generation > 50, "{generation} checkpoints");
 }

@@ -1,7 +1,7 @@
-//! A writer that uses the library, killed at random moments, against the promise of the
-//! store: acknowledged ≤ recovered ≤ appended, and the state is exactly that of the prefix.
+//! Kills a writer that uses the library at random moments and checks the guarantee of the store:
+//! acknowledged ≤ recovered ≤ appended, and the state is exactly that of the recovered prefix.
 //!
-//! `DEDUPSTORE_OBSERVATIONS` and `DEDUPSTORE_KILLS` make it longer.
+//! `DEDUPSTORE_OBSERVATIONS` and `DEDUPSTORE_KILLS` make the test longer.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use dedupstore::rng::Generator;
-use dedupstore::store::{CreateOptions, Durability, OpenOptions, Store};
+use dedupstore::store::{CreateOptions, Durability, OpenOptions};
 use dedupstore::{KeyHasher, Observation, Verdict, state_digest};
 
-use super::{place, setting};
+use super::{setting, store_path};
 
 const FILTER: &str = "stable:k=3,p=10,max=3";
 const MEMORY_BITS: u64 = 8 << 20;
 const SEED: u64 = 5;
-/// How the writer, which is this very program, is told what to do.
+/// The environment variables that configure the writer, which is this program.
 const STORE: &str = "DEDUPSTORE_WRITER_STORE";
 const EVERY: &str = "DEDUPSTORE_WRITER_EVERY";
 const OBSERVATIONS: &str = "DEDUPSTORE_OBSERVATIONS";
@@ -29,13 +29,13 @@ fn observations() -> u64 {
     setting(OBSERVATIONS, 1_000_000)
 }
 
-/// The numbered stream: some keys come often, most once.
+/// Returns an observation of the stream: some keys occur often, most once.
 fn observation(number: u64) -> Observation {
     let key = (number * number) % (number / 2 + 101);
     KeyHasher::new(SEED).fingerprint(&key.to_le_bytes()).into()
 }
 
-/// Not a test by itself: what the campaign starts and kills.
+/// Not a test: the process that the test below starts and kills.
 #[test]
 fn writer() {
     let Some(path) = std::env::var_os(STORE) else {
@@ -45,17 +45,14 @@ fn writer() {
         Some(_) => Durability::Every,
         None => Durability::Interval(Duration::from_millis(10)),
     };
-    let opening = OpenOptions {
-        durability,
-        ..OpenOptions::default()
-    };
-    let mut store = Store::open(Path::new(&path), opening).expect("opened");
+    let opening = OpenOptions::new().durability(durability);
+    let mut store = opening.open(Path::new(&path)).expect("opened");
     let mut output = std::io::stdout().lock();
-    let mut say = |word: &str, number: u64| {
-        writeln!(output, "\n{word} {number}").expect("heard");
-        output.flush().expect("heard");
+    let mut report = |word: &str, number: u64| {
+        writeln!(output, "\n{word} {number}").expect("written");
+        output.flush().expect("written");
     };
-    say("recovered", store.sequence());
+    report("recovered", store.sequence());
     let (end, mut acknowledged) = (observations(), store.durable_sequence());
     while store.sequence() < end {
         let from = store.sequence();
@@ -67,18 +64,18 @@ fn writer() {
             .expect("observed");
         if store.durable_sequence() > acknowledged {
             acknowledged = store.durable_sequence();
-            say("acknowledged", acknowledged);
+            report("acknowledged", acknowledged);
         }
     }
     store.close().expect("closed");
-    say("acknowledged", end);
+    report("acknowledged", end);
 }
 
 fn start_writer(path: &Path, every: bool) -> Child {
     let this = std::env::current_exe().expect("this program");
     let mut command = Command::new(this);
     command
-        .args(["--exact", "processes::campaign::writer", "--nocapture"])
+        .args(["--exact", "processes::killed_writer::writer", "--nocapture"])
         .env(STORE, path)
         .stdout(Stdio::piped());
     if every {
@@ -87,60 +84,59 @@ fn start_writer(path: &Path, every: bool) -> Child {
     command.spawn().expect("started")
 }
 
-/// Starts a writer, kills it soon after it has acknowledged `target`, and returns what it
-/// acknowledged last.
-fn one_life(path: &Path, every: bool, target: u64, delay: Duration) -> u64 {
+/// Starts a writer and kills it soon after it has acknowledged `target`; returns the last sequence
+/// number it acknowledged.
+fn start_and_kill(path: &Path, every: bool, target: u64, delay: Duration) -> u64 {
     let mut child = start_writer(path, every);
     let acknowledged = Arc::new(AtomicU64::new(0));
-    let heard = Arc::clone(&acknowledged);
+    let reported = Arc::clone(&acknowledged);
     let stdout = BufReader::new(child.stdout.take().expect("piped"));
     let listener = std::thread::spawn(move || {
         for line in stdout.lines() {
             let line = line.expect("text");
-            // Only whole lines count; the last one may be torn, and is not longer for it.
+            // The last line may be torn; a torn number is smaller than the complete one.
             let number = line
                 .split_once(' ')
                 .filter(|(word, _)| ["recovered", "acknowledged"].contains(word))
                 .and_then(|(_, number)| number.parse().ok());
-            heard.fetch_max(number.unwrap_or(0), Ordering::AcqRel);
+            reported.fetch_max(number.unwrap_or(0), Ordering::AcqRel);
         }
     });
     while acknowledged.load(Ordering::Acquire) < target
-        && child.try_wait().expect("known").is_none()
+        && child.try_wait().expect("status").is_none()
     {
         std::thread::sleep(Duration::from_micros(100));
     }
     std::thread::sleep(delay);
     child.kill().expect("killed");
     child.wait().expect("ended");
-    listener.join().expect("heard");
+    listener.join().expect("joined");
     acknowledged.load(Ordering::Acquire)
 }
 
 #[test]
-fn what_was_acknowledged_survives_every_kill() {
-    let (_directory, path) = place();
+fn acknowledged_observations_survive_every_kill() {
+    let (_directory, path) = store_path();
     let (observations, kills) = (observations(), setting(KILLS, 20));
-    let mut create = CreateOptions::new(FILTER.parse().expect("a filter"), MEMORY_BITS);
-    create.seed = Some(SEED);
-    create.log_bytes = Some(64 << 10);
-    let quiet = OpenOptions {
-        durability: Durability::None,
-        ..OpenOptions::default()
-    };
-    drop(Store::create(&path, &create, quiet).expect("made"));
+    let create = CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS)
+        .seed(SEED)
+        .log_size(64 << 10);
+    let without_sync = OpenOptions::new().durability(Durability::None);
+    drop(without_sync.create(&path, &create).expect("created"));
     let random = Generator::from_seed(3);
     let (mut replayed, mut torn) = (0, 0);
     for kill in 0..kills {
         let step = observations / (kills + 1);
-        // One in five is killed while it opens the store.
+        // One in five writers is killed while it opens the store.
         let target = match kill % 5 {
             4 => 0,
             _ => step * kill + random.draw(2 * kill) % step,
         };
         let delay = Duration::from_micros(random.draw(2 * kill + 1) % 15_000);
-        let acknowledged = one_life(&path, kill % 2 == 0, target, delay);
-        let store = Store::open(&path, quiet).expect("no damage");
+        let acknowledged = start_and_kill(&path, kill % 2 == 0, target, delay);
+        let store = without_sync.open(&path).expect("opened");
         assert!(
             store.sequence() >= acknowledged,
             "{acknowledged} were acknowledged, {} recovered",
@@ -149,15 +145,21 @@ fn what_was_acknowledged_survives_every_kill() {
         replayed += store.recovery().replayed;
         torn += u64::from(store.recovery().torn.is_some());
     }
-    one_life(&path, false, u64::MAX, Duration::ZERO);
+    start_and_kill(&path, false, u64::MAX, Duration::ZERO);
     eprintln!("{kills} kills, {replayed} observations replayed, {torn} torn tails");
 
-    let store = Store::open(&path, quiet).expect("whole");
+    let store = without_sync.open(&path).expect("opened");
     assert_eq!(store.sequence(), observations);
-    assert_eq!(store.recovery().replayed, 0, "the last one closed it");
-    let spec = FILTER.parse().expect("a filter");
-    let mut set = CreateOptions::new(spec, MEMORY_BITS)
-        .in_memory(SEED)
+    assert_eq!(
+        store.recovery().replayed,
+        0,
+        "the last writer did not close the store"
+    );
+    let mut set = CreateOptions::new(FILTER)
+        .expect("a filter")
+        .memory_bits(MEMORY_BITS)
+        .seed(SEED)
+        .in_memory()
         .expect("memory");
     for number in 0..observations {
         set.observe_one(observation(number));

@@ -1,30 +1,30 @@
-//! Stores and real processes: killed, interrupted, refused, out of room.
+//! Processes with a store: killed, interrupted, refused, or on a full disk.
 #![cfg(unix)]
 
-mod campaign;
-mod ends;
-mod kills;
-mod refusals;
-mod remembering;
-mod room;
+mod across_runs;
+mod full_disk;
+mod killed_filter;
+mod killed_writer;
+mod signals_and_pipes;
+mod store_errors;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use dedupstore::store::{OpenOptions, Store};
+use dedupstore::store::Store;
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
 
-/// A place, and the name of a store in it.
-fn place() -> (TempDir, PathBuf) {
-    let directory = TempDir::new().expect("a place");
+/// Creates a directory; returns it and the path of a store in it.
+fn store_path() -> (TempDir, PathBuf) {
+    let directory = TempDir::new().expect("a directory");
     let store = directory.path().join("links.dds");
     (directory, store)
 }
 
-/// The command line with arguments, and nothing to read.
+/// Returns the command with arguments and empty standard input.
 fn dedupstore<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(DEDUPSTORE);
     command
@@ -39,7 +39,7 @@ fn standard_error(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs to the end, which must be a good one.
+/// Runs a command that must succeed.
 #[track_caller]
 fn succeed<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Output {
     let output = dedupstore(arguments).output().expect("started");
@@ -47,7 +47,7 @@ fn succeed<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) ->
     output
 }
 
-/// A small store, made by the command line.
+/// Creates a small store with the command line.
 fn create(store: &Path, memory: &str, log_size: &str) {
     let store = store.to_str().expect("text");
     succeed([
@@ -64,29 +64,29 @@ fn create(store: &Path, memory: &str, log_size: &str) {
     ]);
 }
 
-/// A number that the environment may set, for longer runs than a test's.
-fn setting(name: &str, otherwise: u64) -> u64 {
-    let given = std::env::var(name).ok();
-    given.map_or(otherwise, |text| text.parse().expect(name))
+/// Returns a number from the environment, for longer runs than the default.
+fn setting(name: &str, default: u64) -> u64 {
+    let value = std::env::var(name).ok();
+    value.map_or(default, |text| text.parse().expect(name))
 }
 
-/// A store that was closed: nothing to replay, nothing torn.
+/// Opens a store that must have been closed: nothing to replay, no torn write.
 #[track_caller]
 fn open_closed(path: &Path) -> Store {
-    let store = Store::open(path, OpenOptions::default()).expect("whole");
-    assert_eq!(store.recovery().replayed, 0, "it was closed");
+    let store = Store::open(path).expect("opened");
+    assert_eq!(store.recovery().replayed, 0, "the store was not closed");
     assert!(store.recovery().torn.is_none());
     store
 }
 
-/// Every file below a path with its bytes, in order.
+/// Returns every file below a path with its bytes, sorted.
 fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut waiting = vec![path.to_owned()];
-    while let Some(path) = waiting.pop() {
+    let mut pending = vec![path.to_owned()];
+    while let Some(path) = pending.pop() {
         if path.is_dir() {
             let entries = fs::read_dir(&path).expect("readable");
-            waiting.extend(entries.map(|entry| entry.expect("an entry").path()));
+            pending.extend(entries.map(|entry| entry.expect("an entry").path()));
             found.push((path, Vec::new()));
         } else {
             let bytes = fs::read(&path).expect("readable");
@@ -97,14 +97,14 @@ fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// A small disk of its own, where this user may mount one.
+/// A small file system in memory, if this user can mount one.
 struct SmallDisk {
     path: PathBuf,
 }
 
 impl SmallDisk {
     fn mount(path: &Path, size: &str) -> Option<Self> {
-        fs::create_dir(path).expect("a place to mount");
+        fs::create_dir(path).expect("created");
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
             .arg(path)
@@ -115,7 +115,7 @@ impl SmallDisk {
                 path: path.to_owned(),
             }),
             _ => {
-                eprintln!("skipped: this user may not mount a small disk");
+                eprintln!("skipped: this user cannot mount a file system");
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! Ends that are no accidents: signals and closed pipes.
+//! Signals and closed pipes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dedupstore::Verdict;
-use dedupstore::store::{OpenOptions, Store};
+use dedupstore::store::Store;
 
-use super::{create, dedupstore, open_closed, place, standard_error};
+use super::{create, dedupstore, open_closed, standard_error, store_path};
 use crate::DEDUPSTORE;
 
-/// A running `filter`, fed by hand.
+/// Starts `filter` on a store; returns it and its standard input.
 fn start(store: &Path) -> (Child, ChildStdin) {
     let mut child = dedupstore([&"filter".into(), &store.to_owned()])
         .stdin(Stdio::piped())
@@ -31,27 +31,27 @@ fn signal(child: &Child, name: &str) {
 fn exit_code_within(child: &mut Child, limit: Duration) -> Option<i32> {
     let started = Instant::now();
     loop {
-        if let Some(status) = child.try_wait().expect("known") {
+        if let Some(status) = child.try_wait().expect("status") {
             return status.code();
         }
-        assert!(started.elapsed() < limit, "it goes on");
+        assert!(started.elapsed() < limit, "still running");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// It waits for input that does not come: the signal must not wait with it.
+/// The signal takes effect although `filter` waits for input.
 #[test]
-fn a_signal_closes_the_store_while_it_waits() {
+fn a_signal_closes_the_store_while_waiting_for_input() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
-        let (_directory, store) = place();
+        let (_directory, store) = store_path();
         create(&store, "1MiB", "64KiB");
         let (mut child, mut stdin) = start(&store);
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
         for line in ["one\n", "two\n"] {
-            stdin.write_all(line.as_bytes()).expect("fed");
-            let mut answer = String::new();
-            stdout.read_line(&mut answer).expect("answered");
-            assert_eq!(answer, line);
+            stdin.write_all(line.as_bytes()).expect("written");
+            let mut printed = String::new();
+            stdout.read_line(&mut printed).expect("read");
+            assert_eq!(printed, line);
         }
         signal(&child, name);
         let limit = Duration::from_secs(10);
@@ -62,11 +62,11 @@ fn a_signal_closes_the_store_while_it_waits() {
     }
 }
 
-/// It never waits: there is always another batch.
+/// `filter` never waits, because there is always another batch.
 #[test]
-fn a_signal_closes_the_store_while_it_works() {
+fn a_signal_closes_the_store_during_work() {
     for (name, code) in [("INT", 130), ("TERM", 143)] {
-        let (_directory, store) = place();
+        let (_directory, store) = store_path();
         create(&store, "1MiB", "64KiB");
         let (mut child, mut stdin) = start(&store);
         let mut stdout = child.stdout.take().expect("piped");
@@ -87,7 +87,7 @@ fn a_signal_closes_the_store_while_it_works() {
         signal(&child, name);
         let limit = Duration::from_secs(10);
         assert_eq!(exit_code_within(&mut child, limit), Some(code));
-        feeder.join().expect("stopped");
+        feeder.join().expect("joined");
         let printed = reader.join().expect("read") as u64;
         let store = open_closed(&store);
         assert!(printed > 0);
@@ -95,10 +95,10 @@ fn a_signal_closes_the_store_while_it_works() {
     }
 }
 
-/// Nobody reads what it prints, so the batch cannot end; whoever asks twice means it.
+/// Nobody reads the output, so the batch cannot end.
 #[test]
-fn a_second_signal_ends_it_at_once() {
-    let (_directory, store) = place();
+fn a_second_signal_ends_filter_at_once() {
+    let (_directory, store) = store_path();
     create(&store, "1MiB", "64KiB");
     let (mut child, mut stdin) = start(&store);
     let feeder = std::thread::spawn(move || {
@@ -108,34 +108,34 @@ fn a_second_signal_ends_it_at_once() {
     std::thread::sleep(Duration::from_millis(300));
     signal(&child, "INT");
     std::thread::sleep(Duration::from_millis(200));
-    assert!(child.try_wait().expect("known").is_none());
+    assert!(child.try_wait().expect("status").is_none());
     signal(&child, "INT");
     let limit = Duration::from_secs(5);
     assert_eq!(exit_code_within(&mut child, limit), Some(130));
-    feeder.join().expect("stopped");
-    Store::open(&store, OpenOptions::default()).expect("whole");
+    feeder.join().expect("joined");
+    Store::open(&store).expect("opened");
 }
 
 #[test]
-fn a_reader_that_has_had_enough_is_no_error() {
-    let (_directory, store) = place();
+fn a_closed_pipe_is_not_an_error() {
+    let (_directory, store) = store_path();
     let script = "yes | head -n 1000000 | \"$0\" filter \"$1\" | head -n 1";
     let output = Command::new("sh")
         .args(["-c", script, DEDUPSTORE])
         .arg(&store)
         .output()
-        .expect("a shell");
+        .expect("started");
     assert_eq!(output.stdout, b"y\n");
-    let said = standard_error(&output);
-    assert!(said.starts_with("dedupstore: made "), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    let message = standard_error(&output);
+    assert!(message.starts_with("dedupstore: created "), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
     open_closed(&store);
 }
 
-/// What did not get through the pipe is printed by the next run.
+/// The next run prints the lines that did not get through the pipe.
 #[test]
-fn what_was_not_delivered_is_not_recorded() {
-    let (directory, store) = place();
+fn undelivered_lines_are_not_recorded() {
+    let (directory, store) = store_path();
     create(&store, "4MiB", "1MiB");
     let input = directory.path().join("input");
     let lines: String = (0..200_000).map(|i| format!("line {i}\n")).collect();
@@ -153,17 +153,17 @@ fn what_was_not_delivered_is_not_recorded() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(standard_error(&output), "");
 
-    let recovered = Store::open(&store, OpenOptions::default()).expect("whole");
+    let recovered = Store::open(&store).expect("opened");
     let delivered = recovered.sequence();
-    assert!(delivered > 0, "what was delivered is kept");
-    // What we read, what our buffer and what the pipe may have held; the batch that was being
-    // written is longer than the two.
+    assert!(delivered > 0, "delivered lines were not recorded");
+    // At most: the bytes read here, those in this buffer and those in the pipe. A batch is larger
+    // than the buffer and the pipe together.
     let through = (read.len() + (8 << 10) + (64 << 10)).min(lines.len());
     let through = lines.as_bytes()[..through].iter();
     let through = through.filter(|&&byte| byte == b'\n').count() as u64;
     assert!(
         delivered <= through,
-        "{delivered} recorded, {through} delivered at the most"
+        "{delivered} recorded, at most {through} delivered"
     );
     drop(recovered);
     let output = dedupstore([&"filter".into(), &store, &input])
@@ -174,10 +174,10 @@ fn what_was_not_delivered_is_not_recorded() {
     assert!(lines.ends_with(&*rest));
 }
 
-/// Nothing more is printed, so no write would ever fail: it must look by itself.
+/// Nothing more is printed, so no write fails: `filter` must poll the pipe.
 #[test]
-fn a_reader_that_leaves_ends_it_at_once() {
-    let (_directory, store) = place();
+fn a_closed_pipe_ends_filter_at_once() {
+    let (_directory, store) = store_path();
     create(&store, "1MiB", "64KiB");
     for script in [
         "yes | head -n 1000000000 | \"$0\" filter \"$1\" | head -n 1",
@@ -188,21 +188,21 @@ fn a_reader_that_leaves_ends_it_at_once() {
             .args(["-c", script, DEDUPSTORE])
             .arg(&store)
             .output()
-            .expect("a shell");
+            .expect("started");
         assert_eq!(output.stdout, b"y\n");
         assert_eq!(standard_error(&output), "");
         assert!(started.elapsed() < Duration::from_secs(20), "{script}");
     }
     let store = open_closed(&store);
     assert_eq!(store.registers().new_count(), 1);
-    // A few batches pass before the reader's end shows; a thousand million lines do not.
+    // A few batches pass before the closed pipe is detected, but not a billion lines.
     assert!(store.sequence() < 100_000_000, "{}", store.sequence());
 }
 
-/// The reader takes one line and leaves; what waits in front of us is never read.
+/// The reader takes one line and closes the pipe while `filter` waits for input.
 #[test]
-fn waiting_for_input_ends_when_the_reader_leaves() {
-    let (_directory, store) = place();
+fn a_closed_pipe_ends_waiting_for_input() {
+    let (_directory, store) = store_path();
     create(&store, "1MiB", "64KiB");
     for arguments in [
         vec!["filter", store.to_str().expect("text")],
@@ -214,9 +214,9 @@ fn waiting_for_input_ends_when_the_reader_leaves() {
             .expect("started");
         let mut stdin = child.stdin.take().expect("piped");
         let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
-        stdin.write_all(b"one\n").expect("fed");
-        let mut answer = String::new();
-        stdout.read_line(&mut answer).expect("answered");
+        stdin.write_all(b"one\n").expect("written");
+        let mut printed = String::new();
+        stdout.read_line(&mut printed).expect("read");
         drop(stdout);
         let limit = Duration::from_secs(10);
         assert_eq!(exit_code_within(&mut child, limit), Some(0));
@@ -225,10 +225,9 @@ fn waiting_for_input_ends_when_the_reader_leaves() {
     assert_eq!(open_closed(&store).sequence(), 1);
 }
 
-/// A reader that leaves in the middle of a batch leaves a closed store behind.
 #[test]
-fn a_reader_that_leaves_in_the_middle_leaves_a_closed_store() {
-    let (directory, store) = place();
+fn a_closed_pipe_during_a_batch_closes_the_store() {
+    let (directory, store) = store_path();
     create(&store, "4MiB", "1MiB");
     let input = directory.path().join("input");
     let lines: String = (0..1_000_000).map(|i| format!("line {i}\n")).collect();
@@ -237,7 +236,7 @@ fn a_reader_that_leaves_in_the_middle_leaves_a_closed_store() {
         .args(["-c", "\"$0\" filter \"$1\" \"$2\" | head -n 1", DEDUPSTORE])
         .args([&store, &input])
         .output()
-        .expect("a shell");
+        .expect("started");
     assert_eq!(output.stdout, b"line 0\n");
     assert_eq!(standard_error(&output), "");
     assert!(open_closed(&store).sequence() < 100_000);

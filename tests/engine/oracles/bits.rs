@@ -1,4 +1,4 @@
-//! Oracles of filters that set and clear bits, and of the one that counts.
+//! Oracles of filters that set and clear bits in partitions.
 
 use dedupstore::fingerprint::reduce;
 use dedupstore::rng::Generator;
@@ -6,68 +6,71 @@ use dedupstore::{Fingerprint, Verdict};
 
 use super::{Oracle, positions, verdict};
 
-/// Vectors of bits, and which of them each of a key's positions is in.
-pub struct Parts {
+/// Vectors of bits, and the vector of each of a key's positions.
+pub struct Partitions {
     bits: Vec<Vec<bool>>,
-    part_of: Vec<usize>,
+    partition_of: Vec<usize>,
 }
 
-impl Parts {
+impl Partitions {
     pub fn separate(k: u64, memory_bits: u64) -> Self {
-        Parts {
+        Partitions {
             bits: vec![vec![false; (memory_bits / k) as usize]; k as usize],
-            part_of: (0..k as usize).collect(),
+            partition_of: (0..k as usize).collect(),
         }
     }
 
     pub fn shared(k: u64, memory_bits: u64) -> Self {
-        Parts {
+        Partitions {
             bits: vec![vec![false; memory_bits as usize]],
-            part_of: vec![0; k as usize],
+            partition_of: vec![0; k as usize],
         }
     }
 
     fn k(&self) -> u64 {
-        self.part_of.len() as u64
+        self.partition_of.len() as u64
     }
 
-    fn span(&self) -> u64 {
+    /// Returns the number of bits of a partition.
+    fn size(&self) -> u64 {
         self.bits[0].len() as u64
     }
 
-    fn places(&self, key: Fingerprint) -> Vec<(usize, usize)> {
-        let positions = positions(key, self.k(), self.span());
-        self.part_of.iter().copied().zip(positions).collect()
+    fn bits_of(&self, key: Fingerprint) -> Vec<(usize, usize)> {
+        let positions = positions(key, self.k(), self.size());
+        self.partition_of.iter().copied().zip(positions).collect()
     }
 
     fn has(&self, key: Fingerprint) -> bool {
-        let places = self.places(key);
-        places.iter().all(|&(part, at)| self.bits[part][at])
+        let bits = self.bits_of(key);
+        bits.iter().all(|&(partition, at)| self.bits[partition][at])
     }
 
     fn set(&mut self, key: Fingerprint) {
-        for (part, at) in self.places(key) {
-            self.bits[part][at] = true;
+        for (partition, at) in self.bits_of(key) {
+            self.bits[partition][at] = true;
         }
     }
 
-    fn load(&self, part: usize) -> u64 {
-        self.bits[part].iter().filter(|&&bit| bit).count() as u64
+    fn load(&self, partition: usize) -> u64 {
+        self.bits[partition].iter().filter(|&&bit| bit).count() as u64
     }
 
     fn clear_one_in_each(&mut self, draws: Generator) {
-        let span = self.span();
-        for (part, bits) in self.bits.iter_mut().enumerate() {
-            bits[reduce(draws.draw(part as u64), span) as usize] = false;
+        let size = self.size();
+        for (partition, bits) in self.bits.iter_mut().enumerate() {
+            bits[reduce(draws.draw(partition as u64), size) as usize] = false;
         }
     }
 
     fn occupied(&self) -> u64 {
-        (0..self.bits.len()).map(|part| self.load(part)).sum()
+        (0..self.bits.len())
+            .map(|partition| self.load(partition))
+            .sum()
     }
 }
 
-pub struct Bloom(pub Parts);
+pub struct Bloom(pub Partitions);
 
 impl Oracle for Bloom {
     fn observe(&mut self, key: Fingerprint, _: Generator) -> Verdict {
@@ -76,16 +79,12 @@ impl Oracle for Bloom {
         verdict(seen)
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
     fn occupied(&self) -> u64 {
         self.0.occupied()
     }
 }
 
-pub struct Bsbf(pub Parts);
+pub struct Bsbf(pub Partitions);
 
 impl Oracle for Bsbf {
     fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
@@ -106,15 +105,15 @@ impl Oracle for Bsbf {
     }
 }
 
-pub struct Bsbfsd(pub Parts);
+pub struct Bsbfsd(pub Partitions);
 
 impl Oracle for Bsbfsd {
     fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
         let seen = self.0.has(key);
         if !seen {
-            let span = self.0.span();
-            let any = reduce(draws.draw(0), self.0.k() * span);
-            self.0.bits[(any / span) as usize][(any % span) as usize] = false;
+            let size = self.0.size();
+            let any = reduce(draws.draw(0), self.0.k() * size);
+            self.0.bits[(any / size) as usize][(any % size) as usize] = false;
             self.0.set(key);
         }
         verdict(seen)
@@ -129,19 +128,20 @@ impl Oracle for Bsbfsd {
     }
 }
 
-pub struct Rlbsbf(pub Parts);
+pub struct Rlbsbf(pub Partitions);
 
 impl Oracle for Rlbsbf {
     fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
         let seen = self.0.has(key);
         if !seen {
-            for part in 0..self.0.bits.len() {
-                // The whole part of draw · s is the place, and s times the rest a number
-                // from 0 to s that is below the load with a chance of load/s.
-                let scaled = u128::from(draws.draw(part as u64)) * u128::from(self.0.span());
-                let (place, rest) = ((scaled >> 64) as usize, scaled as u64);
-                if reduce(rest, self.0.span()) < self.0.load(part) {
-                    self.0.bits[part][place] = false;
+            for partition in 0..self.0.bits.len() {
+                // The high half of draw · s is the position. The low half times s is a number
+                // from 0 to s, which is below the load with a probability of load/s.
+                let size = self.0.size();
+                let scaled = u128::from(draws.draw(partition as u64)) * u128::from(size);
+                let (position, rest) = ((scaled >> 64) as usize, scaled as u64);
+                if reduce(rest, size) < self.0.load(partition) {
+                    self.0.bits[partition][position] = false;
                 }
             }
             self.0.set(key);
@@ -159,37 +159,30 @@ impl Oracle for Rlbsbf {
 }
 
 pub struct Rsbf {
-    parts: Parts,
-    arrivals: u64,
-    /// As printed: the insertion chance below which bits are exchanged, in percent.
-    threshold_percent: Option<u64>,
+    partitions: Partitions,
+    observations: u64,
+    /// For the algorithm as printed: the probability below which bits are exchanged, in
+    /// millionths.
+    threshold_millionths: Option<u64>,
 }
 
 impl Rsbf {
-    pub fn published(parts: Parts) -> Self {
+    pub fn new(partitions: Partitions, threshold_millionths: Option<u64>) -> Self {
         Rsbf {
-            parts,
-            arrivals: 0,
-            threshold_percent: None,
-        }
-    }
-
-    pub fn printed(parts: Parts, threshold_percent: u64) -> Self {
-        Rsbf {
-            parts,
-            arrivals: 0,
-            threshold_percent: Some(threshold_percent),
+            partitions,
+            observations: 0,
+            threshold_millionths,
         }
     }
 
     fn exchange(&mut self, key: Fingerprint, draws: Generator) {
-        let span = self.parts.span();
-        for (part, at) in self.parts.places(key) {
-            let bits = &mut self.parts.bits[part];
+        let size = self.partitions.size();
+        for (partition, at) in self.partitions.bits_of(key) {
+            let bits = &mut self.partitions.bits[partition];
             if !bits[at] {
-                let from = reduce(draws.draw(part as u64), span);
-                let round = (0..span).map(|step| ((from + step) % span) as usize);
-                if let Some(set) = round.clone().find(|&place| bits[place]) {
+                let from = reduce(draws.draw(partition as u64), size);
+                let mut circle = (0..size).map(|step| ((from + step) % size) as usize);
+                if let Some(set) = circle.find(|&position| bits[position]) {
                     bits[set] = false;
                 }
                 bits[at] = true;
@@ -200,18 +193,18 @@ impl Rsbf {
 
 impl Oracle for Rsbf {
     fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
-        self.arrivals += 1;
-        let (s, i) = (self.parts.span(), self.arrivals);
-        let seen = self.parts.has(key);
-        match self.threshold_percent {
-            Some(_) if i < s => self.parts.set(key),
-            Some(percent) if 100 * s < percent * i => self.exchange(key, draws),
+        self.observations += 1;
+        let (s, i) = (self.partitions.size(), self.observations);
+        let seen = self.partitions.has(key);
+        match self.threshold_millionths {
+            Some(_) if i < s => self.partitions.set(key),
+            Some(millionths) if 1_000_000 * s < millionths * i => self.exchange(key, draws),
             _ => {
                 // The coin is a fraction of 2^64, compared with s/i without rounding.
-                let coin = u128::from(draws.draw(self.parts.k()));
+                let coin = u128::from(draws.draw(self.partitions.k()));
                 if coin * u128::from(i) < u128::from(s) << 64 {
-                    self.parts.clear_one_in_each(draws);
-                    self.parts.set(key);
+                    self.partitions.clear_one_in_each(draws);
+                    self.partitions.set(key);
                 }
             }
         }
@@ -219,42 +212,10 @@ impl Oracle for Rsbf {
     }
 
     fn draws(&self) -> u64 {
-        self.parts.k() + 1
+        self.partitions.k() + 1
     }
 
     fn occupied(&self) -> u64 {
-        self.parts.occupied()
-    }
-}
-
-pub struct Stable {
-    pub k: u64,
-    pub p: u64,
-    pub max: u64,
-    pub cells: Vec<u64>,
-}
-
-impl Oracle for Stable {
-    fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
-        let count = self.cells.len();
-        let positions = positions(key, self.k, count as u64);
-        let seen = positions.iter().all(|&at| self.cells[at] > 0);
-        let start = reduce(draws.draw(0), count as u64);
-        for step in 0..self.p {
-            let cell = &mut self.cells[(start + step) as usize % count];
-            *cell = cell.saturating_sub(1);
-        }
-        for at in positions {
-            self.cells[at] = self.max;
-        }
-        verdict(seen)
-    }
-
-    fn draws(&self) -> u64 {
-        1
-    }
-
-    fn occupied(&self) -> u64 {
-        self.cells.iter().filter(|&&cell| cell > 0).count() as u64
+        self.partitions.occupied()
     }
 }

@@ -1,15 +1,30 @@
-//! Oracles of filters that keep whole keys.
+//! Oracles of filters that store whole keys.
 
 use dedupstore::fingerprint::reduce;
 use dedupstore::rng::Generator;
 use dedupstore::{Fingerprint, Verdict};
 
-use super::{Oracle, verdict};
+use super::{Oracle, Parameters, verdict};
 
-/// The latest keys, oldest first.
-pub struct Lru {
-    pub room: u64,
-    pub keys: Vec<Fingerprint>,
+/// Returns the buffer with the policy of a spec.
+pub fn buffer(spec: &Parameters, memory_bits: u64) -> Box<dyn Oracle> {
+    match spec.is("policy", "clock") {
+        true => Box::new(Clock {
+            room: memory_bits / 128,
+            slots: Vec::new(),
+            hand: 0,
+        }),
+        false => Box::new(Lru {
+            room: memory_bits / 192,
+            keys: Vec::new(),
+        }),
+    }
+}
+
+/// The most recent keys, the oldest first.
+struct Lru {
+    room: u64,
+    keys: Vec<Fingerprint>,
 }
 
 impl Oracle for Lru {
@@ -23,26 +38,22 @@ impl Oracle for Lru {
         verdict(seen)
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
     fn occupied(&self) -> u64 {
         self.keys.len() as u64
     }
 }
 
-/// Keys with a mark each, and the place of the hand.
-pub struct Clock {
-    pub room: u64,
-    pub slots: Vec<(Fingerprint, bool)>,
-    pub hand: usize,
+/// Keys with a reference bit each, and the position of the hand.
+struct Clock {
+    room: u64,
+    slots: Vec<(Fingerprint, bool)>,
+    hand: usize,
 }
 
 impl Oracle for Clock {
     fn observe(&mut self, key: Fingerprint, _: Generator) -> Verdict {
-        if let Some((_, mark)) = self.slots.iter_mut().find(|(held, _)| *held == key) {
-            *mark = true;
+        if let Some((_, referenced)) = self.slots.iter_mut().find(|(held, _)| *held == key) {
+            *referenced = true;
             return Verdict::Seen;
         }
         if (self.slots.len() as u64) < self.room {
@@ -58,27 +69,22 @@ impl Oracle for Clock {
         Verdict::New
     }
 
-    fn draws(&self) -> u64 {
-        0
-    }
-
     fn occupied(&self) -> u64 {
         self.slots.len() as u64
     }
 }
 
-/// A buffer that calls what it does not hold Seen, now and then.
-pub struct WithChance {
-    pub percent: u64,
-    pub buffer: Lru,
+/// A buffer that reports unknown keys as Seen at random.
+pub struct WithFalsePositives {
+    pub q_millionths: u64,
+    pub buffer: Box<dyn Oracle>,
 }
 
-impl Oracle for WithChance {
+impl Oracle for WithFalsePositives {
     fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
         let found = self.buffer.observe(key, draws);
-        // Millionths, as the parameter has them.
-        let chance = reduce(draws.draw(0), 1_000_000) < self.percent * 10_000;
-        verdict(found == Verdict::Seen || chance)
+        let drawn = reduce(draws.draw(0), 1_000_000) < self.q_millionths;
+        verdict(found == Verdict::Seen || drawn)
     }
 
     fn draws(&self) -> u64 {

@@ -1,99 +1,84 @@
-//! Writes docs/TRADEOFFS.md: `cargo run --release -p dedupstore-tests --example tradeoff`.
+//! Writes docs/TRADEOFFS.md: `cargo xtask tradeoff`.
 //!
-//! `tradeoff measure STREAM…` only measures these and keeps what came out below target/; then
-//! `tradeoff kept` writes the document from what is kept, and measures what is not.
+//! `tradeoff measure STREAM…` measures these streams and saves their cells below target/.
+//! `tradeoff resume` writes the document and measures only the streams that have no saved
+//! cells.
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use dedupstore_tests::root;
-use dedupstore_tests::tradeoff::{
-    BITS_A_KEY, Cell, Effort, HELD_OUT, STREAMS, Tally, document, grid, kept,
-};
-
-const EFFORT: Effort = Effort {
-    count: 500_000,
-    least_tracks: 16,
-    most_tracks: 256,
-    enough_errors: 2000,
-    seed: 1,
-    threads: 2,
-};
-/// On the streams that nothing was chosen by: shorter, under other seeds.
-const OTHER_EFFORT: Effort = Effort {
-    count: 200_000,
-    most_tracks: 64,
-    seed: 500_000,
-    ..EFFORT
+use dedupstore_tools::root;
+use dedupstore_tools::tradeoff::{
+    BITS_PER_KEY, Cell, EFFORT, HELD_OUT, HELD_OUT_EFFORT, STREAMS, Tally, cell_text, document,
+    grid,
 };
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let may_be_kept = match arguments.split_first() {
+    let resume = match arguments.split_first() {
         Some((first, streams)) if first == "measure" => {
-            streams.iter().for_each(|stream| drop(measured(stream)));
+            streams.iter().for_each(|stream| drop(measure(stream)));
             return;
         }
-        first => first.is_some_and(|(first, _)| first == "kept"),
+        first => first.is_some_and(|(first, _)| first == "resume"),
     };
-    let cells_of = |stream: &&str| match may_be_kept {
-        true => read(stream).unwrap_or_else(|| measured(stream)),
-        false => measured(stream),
+    let cells_of = |stream: &&str| match resume {
+        true => saved(stream).unwrap_or_else(|| measure(stream)),
+        false => measure(stream),
     };
     let cells: Vec<Cell> = STREAMS.iter().flat_map(cells_of).collect();
     let held_out: Vec<Cell> = HELD_OUT.iter().flat_map(cells_of).collect();
     let path = root().join("docs/TRADEOFFS.md");
-    fs::write(
-        &path,
-        document((&EFFORT, &cells), (&OTHER_EFFORT, &held_out)),
-    )
-    .expect("written");
+    let text = document((&EFFORT, &cells), (&HELD_OUT_EFFORT, &held_out));
+    fs::write(&path, text).expect("docs/TRADEOFFS.md can be written");
     println!("{}", path.display());
     println!("{:?}", Tally::of(cells.iter()));
     println!("{:?}", Tally::of(held_out.iter()));
 }
 
-fn place(stream: &str) -> PathBuf {
+/// The file with the cells of a stream.
+fn cells_file(stream: &str) -> PathBuf {
     let name = stream.replace(':', "-");
     root().join("target/tradeoff").join(name)
 }
 
-fn read(stream: &str) -> Option<Vec<Cell>> {
-    kept::read(&fs::read_to_string(place(stream)).ok()?)
+fn saved(stream: &str) -> Option<Vec<Cell>> {
+    cell_text::parse(&fs::read_to_string(cells_file(stream)).ok()?)
 }
 
-fn measured(stream: &str) -> Vec<Cell> {
+/// Measures a stream and saves its cells.
+fn measure(stream: &str) -> Vec<Cell> {
     let started = Instant::now();
     let effort = match HELD_OUT.contains(&stream) {
-        true => OTHER_EFFORT,
+        true => HELD_OUT_EFFORT,
         false => EFFORT,
     };
-    let cells = effort.cells(stream, &grid(), &BITS_A_KEY);
+    let cells = effort.measure(stream, &grid(), &BITS_PER_KEY);
     cells.iter().for_each(report);
     let seconds = started.elapsed().as_secs_f64();
     eprintln!("{stream}: {seconds:.0} s, {:?}", Tally::of(cells.iter()));
-    let path = place(stream);
-    let folder = path.parent().expect("a folder");
-    fs::create_dir_all(folder).expect("a folder");
-    fs::write(&path, kept::written(&cells)).expect("written");
+    let path = cells_file(stream);
+    let directory = path.parent().expect("a file in a directory");
+    fs::create_dir_all(directory).expect("target/tradeoff can be created");
+    fs::write(&path, cell_text::format(&cells)).expect("target/tradeoff can be written");
     cells
 }
 
-/// What was picked in a cell, beside the best.
+/// Prints the best run and the picks of a cell.
 fn report(cell: &Cell) {
     let least = cell.least_errors().max(1) as f64;
-    let (stream, bits, tracks) = (&cell.stream, cell.bits_a_key, cell.tracks());
-    eprintln!("{stream} at {bits} bits a key, {tracks} tracks");
-    let picks = [
+    let (stream, bits, trials) = (&cell.stream, cell.bits_per_key, cell.trials());
+    eprintln!("{stream} at {bits} bits per key, {trials} trials");
+    let runs = [
         ("best", cell.best()),
-        ("expect", &cell.untold),
-        ("sample", &cell.told),
+        ("expect", &cell.without_sample),
+        ("sample", &cell.with_sample),
     ];
-    for (name, run) in picks {
+    for (name, run) in runs {
         let errors = run.errors();
         eprintln!(
-            "  {name} {}: {} + {}, {:.3} times the least{}{}{}",
+            "  {name} {}: {} dropped + {} missed, {:.3} times the fewest errors{}{}{}",
             run.filter,
             errors.dropped,
             errors.missed,
@@ -106,10 +91,10 @@ fn report(cell: &Cell) {
             if cell.is_good_by_counts(run) {
                 ""
             } else {
-                ", MISSED"
+                ", NOT GOOD"
             },
-            if cell.papers_beat(run) {
-                ", BEATEN BY PAPERS"
+            if cell.is_dominated_by_papers(run) {
+                ", DOMINATED BY A FILTER OF THE PAPERS"
             } else {
                 ""
             },

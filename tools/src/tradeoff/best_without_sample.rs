@@ -1,36 +1,39 @@
-//! What could be reached without a look at the stream.
+//! The best result that is possible without a sample of the stream.
 
 use dedupstore::FilterSpec;
 
 use super::cell::Cell;
 
-/// In how many cells one filter for each memory, the same on all streams, would be good by
-/// bare counts, if it were chosen with all the cells known: no adviser that is told the
-/// memory and the number of keys alone can do better with what was run.
-pub fn most_without_a_look(cells: &[Cell]) -> usize {
-    let mut memories: Vec<f64> = cells.iter().map(|cell| cell.bits_a_key).collect();
+/// Returns the largest number of cells that are good by bare counts if each memory size uses
+/// one filter on all streams, chosen with all results known.
+///
+/// An adviser that knows only the memory and the number of keys cannot exceed it with the
+/// configurations that were run.
+pub fn best_without_sample(cells: &[Cell]) -> usize {
+    let mut memories: Vec<f64> = cells.iter().map(|cell| cell.bits_per_key).collect();
     memories.sort_by(f64::total_cmp);
     memories.dedup();
     let at = |memory: f64| {
-        let cells = cells.iter().filter(move |cell| cell.bits_a_key == memory);
+        let cells = cells.iter().filter(move |cell| cell.bits_per_key == memory);
         cells.collect::<Vec<&Cell>>()
     };
-    memories.iter().map(|&memory| most_of(&at(memory))).sum()
+    let best = |&memory: &f64| best_with_one_filter(&at(memory));
+    memories.iter().map(best).sum()
 }
 
-fn most_of(cells: &[&Cell]) -> usize {
-    let good_in = |filter: &FilterSpec| {
+fn best_with_one_filter(cells: &[&Cell]) -> usize {
+    let good_cells = |filter: &FilterSpec| {
         let good = cells.iter().filter(|cell| {
-            // A pick may be one of the others: what was run on more tracks is what counts.
+            // A pick may also be one of the runs: the one with more trials counts.
             let same = cell.all().filter(|run| run.filter == *filter);
-            let run = same.max_by_key(|run| run.by_track.len());
+            let run = same.max_by_key(|run| run.by_trial.len());
             run.is_some_and(|run| cell.is_good_by_counts(run))
         });
         good.count()
     };
-    let filters = cells.iter().flat_map(|cell| cell.all());
-    let numbers = filters.map(|run| good_in(&run.filter));
-    numbers.max().unwrap_or(0)
+    let runs = cells.iter().flat_map(|cell| cell.all());
+    let counts = runs.map(|run| good_cells(&run.filter));
+    counts.max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -38,26 +41,27 @@ mod tests {
     use super::super::{Errors, Run};
     use super::*;
 
-    fn cell(bits_a_key: f64, errors: [(&str, u64, u64); 3]) -> Cell {
+    fn cell(bits_per_key: f64, errors: [(&str, u64, u64); 3]) -> Cell {
         let run = |(filter, dropped, missed): (&str, u64, u64)| Run {
             filter: filter.parse().expect("a filter"),
-            by_track: vec![Errors { dropped, missed }],
+            by_trial: vec![Errors { dropped, missed }],
         };
         let runs = errors.map(run).to_vec();
         Cell {
             stream: "shuffle:15".to_owned(),
-            bits_a_key,
+            bits_per_key,
             distinct: vec![1000],
             repeats: vec![1000],
-            untold: runs[0].clone(),
-            told: runs[0].clone(),
+            without_sample: runs[0].clone(),
+            with_sample: runs[0].clone(),
             runs,
         }
     }
 
-    /// At one bit the Bloom filter is good on both streams; at two each stream has its own.
+    /// At one bit per key the Bloom filter is good on both streams. At two bits per key each
+    /// stream needs another filter.
     #[test]
-    fn one_filter_serves_all_streams_at_a_memory() {
+    fn one_filter_per_memory_size_serves_all_streams() {
         let cells = [
             cell(
                 1.0,
@@ -76,6 +80,6 @@ mod tests {
                 [("bloom", 100, 0), ("slot", 110, 50), ("stable", 200, 5)],
             ),
         ];
-        assert_eq!(most_without_a_look(&cells), 2 + 1);
+        assert_eq!(best_without_sample(&cells), 2 + 1);
     }
 }

@@ -1,169 +1,173 @@
-//! One stream at one memory: all that was run there, and what the adviser picked.
+//! The results for one stream at one memory size: all runs, and the adviser's picks.
 
 use dedupstore::FilterSpec;
 use dedupstore::advise::is_from_papers;
 
-use super::track::Errors;
+use super::recorded_stream::Errors;
 
-/// Within this of the least total error is as good as the least.
-const NEAR: f64 = 1.1;
-/// Within this of it on the tracks so far, a filter may yet turn out to be the best.
+/// A run is near the best if it makes at most this many times the best run's errors.
+const NEAR_BEST: f64 = 1.1;
+/// A run that makes at most this many times the fewest errors so far may become the best.
 const MAY_BE_BEST: f64 = 1.2;
 
-/// A filter in a cell.
+/// The errors of one filter in a cell.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The filter.
     pub filter: FilterSpec,
-    /// Its wrong verdicts on the first tracks: on all of them, if it is one of those that
-    /// matter.
-    pub by_track: Vec<Errors>,
+    /// Errors by trial. Only runs that may matter have an entry for every trial of the cell;
+    /// the others have the first few.
+    pub by_trial: Vec<Errors>,
 }
 
 impl Run {
-    /// On all tracks that it was run on.
+    /// Errors in all trials of this run.
     pub fn errors(&self) -> Errors {
-        self.errors_on(self.by_track.len())
+        self.errors_in(self.by_trial.len())
     }
 
-    fn errors_on(&self, tracks: usize) -> Errors {
-        let tracks = self.by_track.iter().take(tracks);
-        tracks.fold(Errors::default(), |sum, &errors| sum.and(errors))
+    /// Errors in the first `trials` trials.
+    fn errors_in(&self, trials: usize) -> Errors {
+        let trials = self.by_trial.iter().take(trials);
+        trials.fold(Errors::default(), |sum, &errors| sum + errors)
     }
 
-    /// Errors of both, on the tracks that both were run on.
-    fn beside(&self, other: &Run) -> (Errors, Errors) {
-        let tracks = self.by_track.len().min(other.by_track.len());
-        (self.errors_on(tracks), other.errors_on(tracks))
+    /// Errors of both runs in the trials that both have.
+    fn errors_in_common_trials(&self, other: &Run) -> (Errors, Errors) {
+        let trials = self.by_trial.len().min(other.by_trial.len());
+        (self.errors_in(trials), other.errors_in(trials))
     }
 
-    fn surely_better_on_both_than(&self, other: &Run) -> bool {
-        let (mine, others) = self.beside(other);
-        mine.surely_better_on_both_than(others)
+    fn significantly_dominates(&self, other: &Run) -> bool {
+        let (mine, others) = self.errors_in_common_trials(other);
+        mine.significantly_dominates(others)
     }
 
-    /// Whether it may turn out to be better on both rates, as far as chance goes.
-    fn may_be_better_on_both_than(&self, other: &Run) -> bool {
-        let (mine, others) = self.beside(other);
+    /// Returns whether more trials could show that this run dominates the other.
+    fn may_dominate(&self, other: &Run) -> bool {
+        let (mine, others) = self.errors_in_common_trials(other);
         may_be_below(mine.dropped, others.dropped as f64)
             && may_be_below(mine.missed, others.missed as f64)
     }
 }
 
-/// Whether a count may belong to less than another: not if it is three standard errors above.
+/// Returns whether the mean behind `count` may be below the mean behind `other`: false if
+/// `count` is more than three standard errors above.
 fn may_be_below(count: u64, other: f64) -> bool {
     let count = count as f64;
     count <= other + 3.0 * (count + other).sqrt() + 3.0
 }
 
-/// All runs of a stream at one memory, and which of them the adviser picked.
+/// All runs over one stream at one memory size.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The stream.
     pub stream: String,
-    /// Bits for each distinct key.
-    pub bits_a_key: f64,
-    /// First occurrences on each track.
+    /// Memory in bits per distinct key.
+    pub bits_per_key: f64,
+    /// First occurrences in each trial.
     pub distinct: Vec<u64>,
-    /// The others.
+    /// Repeats in each trial.
     pub repeats: Vec<u64>,
-    /// What was run.
+    /// The runs of the grid.
     pub runs: Vec<Run>,
-    /// What the adviser picks by memory and number of keys.
-    pub untold: Run,
-    /// What it picks by a sample.
-    pub told: Run,
+    /// The adviser's pick from the memory and the number of keys.
+    pub without_sample: Run,
+    /// The adviser's pick from a sample.
+    pub with_sample: Run,
 }
 
 impl Cell {
-    /// On how many tracks what matters was run.
-    pub fn tracks(&self) -> usize {
+    /// The number of trials.
+    pub fn trials(&self) -> usize {
         self.distinct.len()
     }
 
-    /// All that was run, and what was picked.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Run> {
-        self.runs.iter().chain([&self.untold, &self.told])
+    /// The adviser's picks: without a sample, with a sample.
+    pub fn picks(&self) -> [&Run; 2] {
+        [&self.without_sample, &self.with_sample]
     }
 
-    /// What is worth another track: what was picked, what may be the best, and what may be
-    /// better on both rates than a pick that is not.
+    /// All runs of the grid and the picks.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().chain(self.picks())
+    }
+
+    /// The runs that deserve another trial: the picks, the runs that may be the best, and the
+    /// runs that may dominate a pick.
     pub(super) fn contenders(&mut self) -> Vec<&mut Run> {
-        let tracks = self.tracks();
+        let trials = self.trials();
         let least = self.least_errors();
-        let picks = [self.untold.clone(), self.told.clone()];
+        let picks = self.picks().map(Run::clone);
         let contends = |run: &Run| {
             let errors = run.errors().total();
             let may_be_best = may_be_below(errors, MAY_BE_BEST * least as f64);
-            let mut picks = picks.iter();
-            may_be_best || picks.any(|pick| run.may_be_better_on_both_than(pick))
+            may_be_best || picks.iter().any(|pick| run.may_dominate(pick))
         };
         let runs = self.runs.iter_mut();
-        let runs = runs.filter(|run| run.by_track.len() == tracks && contends(run));
-        runs.chain([&mut self.untold, &mut self.told]).collect()
+        let runs = runs.filter(|run| run.by_trial.len() == trials && contends(run));
+        runs.chain([&mut self.without_sample, &mut self.with_sample])
+            .collect()
     }
 
-    /// Whether nothing that was run is better on both rates, beyond what chance explains.
+    /// Returns whether no other run significantly dominates this one.
     pub fn is_on_front(&self, run: &Run) -> bool {
-        !self
-            .all()
-            .any(|other| other.surely_better_on_both_than(run))
+        !self.all().any(|other| other.significantly_dominates(run))
     }
 
-    /// Whether nothing that was run has better counts.
+    /// Returns whether no other run dominates this one by bare counts.
     pub fn is_on_front_by_counts(&self, run: &Run) -> bool {
-        self.better_by_counts(run).is_none()
+        self.dominating_by_counts(run).is_none()
     }
 
-    /// Something with better counts on both rates, and the counts of both.
-    pub fn better_by_counts(&self, run: &Run) -> Option<(&Run, Errors, Errors)> {
+    /// A run that dominates this one by bare counts, with its errors and this run's.
+    pub fn dominating_by_counts(&self, run: &Run) -> Option<(&Run, Errors, Errors)> {
         self.all().find_map(|other| {
-            let (others, mine) = other.beside(run);
-            let better = others.better_on_both_than(mine);
-            better.then_some((other, others, mine))
+            let (others, mine) = other.errors_in_common_trials(run);
+            others.dominates(mine).then_some((other, others, mine))
         })
     }
 
-    /// The best of all that was run on all tracks.
+    /// The run with the fewest errors among those that have all trials.
     pub fn best(&self) -> &Run {
-        let on_all = self.runs.iter();
-        let on_all = on_all.filter(|run| run.by_track.len() == self.tracks());
-        let picks = [&self.told, &self.untold];
-        let best = on_all.chain(picks).min_by_key(|run| run.errors().total());
-        best.unwrap_or(&self.told)
+        let complete = self.runs.iter();
+        let complete = complete.filter(|run| run.by_trial.len() == self.trials());
+        let picks = [&self.with_sample, &self.without_sample];
+        let best = complete.chain(picks).min_by_key(|run| run.errors().total());
+        best.unwrap_or(&self.with_sample)
     }
 
-    /// Its errors: the least there are.
+    /// The number of errors of the best run.
     pub fn least_errors(&self) -> u64 {
         self.best().errors().total()
     }
 
-    /// Whether a pick makes at most a tenth more errors than the best.
-    pub fn is_near(&self, run: &Run) -> bool {
-        let (errors, least) = run.beside(self.best());
-        errors.total() as f64 <= NEAR * least.total() as f64
+    /// Returns whether a run makes at most 10 % more errors than the best.
+    pub fn is_near_best(&self, run: &Run) -> bool {
+        let (errors, least) = run.errors_in_common_trials(self.best());
+        errors.total() as f64 <= NEAR_BEST * least.total() as f64
     }
 
-    /// Whether a pick is what it should be.
+    /// Returns whether a pick is near the best or on the front.
     pub fn is_good(&self, run: &Run) -> bool {
-        self.is_near(run) || self.is_on_front(run)
+        self.is_near_best(run) || self.is_on_front(run)
     }
 
-    /// The same, with the front by bare counts.
+    /// Returns whether a pick is near the best or on the front by bare counts.
     pub fn is_good_by_counts(&self, run: &Run) -> bool {
-        self.is_near(run) || self.is_on_front_by_counts(run)
+        self.is_near_best(run) || self.is_on_front_by_counts(run)
     }
 
-    /// Whether a filter of the papers is better on both rates.
-    pub fn papers_beat(&self, run: &Run) -> bool {
+    /// Returns whether a filter of the papers dominates a run.
+    pub fn is_dominated_by_papers(&self, run: &Run) -> bool {
         let mut papers = self.runs.iter().filter(|it| is_from_papers(&it.filter));
         papers.any(|it| {
-            let (papers, mine) = it.beside(run);
-            papers.better_on_both_than(mine)
+            let (papers, mine) = it.errors_in_common_trials(run);
+            papers.dominates(mine)
         })
     }
 
-    /// FPR and FNR on the tracks that a filter was run on.
+    /// FPR and FNR in the trials of a run.
     pub fn rates(&self, run: &Run) -> (f64, f64) {
         let (errors, [distinct, repeats]) = (run.errors(), self.extent(run));
         (
@@ -172,51 +176,51 @@ impl Cell {
         )
     }
 
-    /// Wrong verdicts as a share of all.
-    pub fn wrong(&self, run: &Run) -> f64 {
+    /// The share of a run's verdicts that are wrong.
+    pub fn error_rate(&self, run: &Run) -> f64 {
         let all: f64 = self.extent(run).iter().sum();
         run.errors().total() as f64 / all.max(1.0)
     }
 
-    /// First occurrences and repeats that a filter was given.
+    /// First occurrences and repeats in the trials of a run.
     fn extent(&self, run: &Run) -> [f64; 2] {
-        let tracks = run.by_track.len();
-        [&self.distinct, &self.repeats].map(|it| it.iter().take(tracks).sum::<u64>() as f64)
+        let trials = run.by_trial.len();
+        [&self.distinct, &self.repeats].map(|it| it.iter().take(trials).sum::<u64>() as f64)
     }
 }
 
-/// How the adviser did in some cells.
+/// How many of the adviser's picks are good. Arrays hold: without a sample, with a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many there are.
+    /// The number of cells.
     pub cells: usize,
-    /// On the front or near the least error, without a sample and with one.
+    /// Picks that are near the best or on the front.
     pub good: [usize; 2],
-    /// The same, with the front by bare counts.
+    /// Picks that are near the best or on the front by bare counts.
     pub good_by_counts: [usize; 2],
-    /// Within a tenth of the least total error, without a sample and with one.
-    pub near: [usize; 2],
-    /// A filter of the papers is better on both rates, without a sample and with one.
-    pub beaten_by_papers: [usize; 2],
+    /// Picks that are near the best.
+    pub near_best: [usize; 2],
+    /// Picks that a filter of the papers dominates.
+    pub dominated_by_papers: [usize; 2],
 }
 
 impl Tally {
-    /// Counts.
+    /// Counts the good picks of these cells.
     pub fn of<'a>(cells: impl Iterator<Item = &'a Cell>) -> Self {
         let mut tally = Tally::default();
         for cell in cells {
             tally.cells += 1;
-            for (place, pick) in [&cell.untold, &cell.told].into_iter().enumerate() {
-                tally.good[place] += usize::from(cell.is_good(pick));
-                tally.good_by_counts[place] += usize::from(cell.is_good_by_counts(pick));
-                tally.near[place] += usize::from(cell.is_near(pick));
-                tally.beaten_by_papers[place] += usize::from(cell.papers_beat(pick));
+            for (index, pick) in cell.picks().into_iter().enumerate() {
+                tally.good[index] += usize::from(cell.is_good(pick));
+                tally.good_by_counts[index] += usize::from(cell.is_good_by_counts(pick));
+                tally.near_best[index] += usize::from(cell.is_near_best(pick));
+                tally.dominated_by_papers[index] += usize::from(cell.is_dominated_by_papers(pick));
             }
         }
         tally
     }
 
-    /// A number of the cells as a share of them.
+    /// Returns `part` as a share of the cells.
     pub fn share(&self, part: usize) -> f64 {
         part as f64 / self.cells.max(1) as f64
     }

@@ -1,88 +1,115 @@
-//! The cells as a document.
+//! Formats the cells as docs/TRADEOFFS.md.
 
 use std::fmt::Write;
 
-use super::blind::most_without_a_look;
+use super::best_without_sample::best_without_sample;
 use super::cell::{Cell, Run, Tally};
-use super::contest::Effort;
+use super::measure::Effort;
 
-/// docs/TRADEOFFS.md: the cells that count, and those of streams that nothing was chosen by.
+/// Returns the document, from the cells of the main streams and of the held-out streams.
 pub fn document(
     (effort, cells): (&Effort, &[Cell]),
-    (other_effort, held_out): (&Effort, &[Cell]),
+    (held_out_effort, held_out): (&Effort, &[Cell]),
 ) -> String {
-    let count = effort.count;
-    let mut text = format!(
-        "# Which filter where\n\n\
-         Written by `cargo xtask tradeoff`: streams of {count} keys, memory by distinct key, every \
-         filter of the registry at many parameters, against exact truth. FPR is the share of first \
-         occurrences that are dropped, FNR the share of repeats that pass, wrong the share of all \
-         verdicts that are either.\n\n\
-         `expect` is what `advise` picks when told the memory and the number of keys, `sample` what \
-         it picks by a log of another stream of the same kind (another seed, {count} keys). A pick is \
-         good if it errs at most a tenth more than the best of all that was run, or is on the front: \
-         nothing that was run is better on both rates, by bare counts. The line below that takes \
-         for better only what is so by more than two standard errors: filters of one law (`bloom:k=1` \
-         in one part or in lines) may else beat one another by chance.\n\n\
-         Everything is run once over each stream. What may be the best, or better than a pick, is run \
-         {} times under other seeds and hashes, and on until the best has made {} errors, or {} times: \
-         so that a tenth is more than chance, or nearly.\n\n",
-        effort.least_tracks, effort.enough_errors, effort.most_tracks,
-    );
+    let mut text = introduction(effort);
     text += &tallies(&Tally::of(cells.iter()), &Tally::of(held_out.iter()));
     text += &format!(
-        "\nWithout a sample the adviser cannot know that a stream drifts, and takes a filter that \
-         keeps every key where one that keeps the last few would do: that is where it misses. One \
-         filter for each memory, the same on all streams, would be good in {} of {} cells at the \
-         most, by bare counts, even if it were chosen with this table in hand; on the other streams, \
-         in {} of {}.\n",
-        most_without_a_look(cells),
+        "\nWithout a sample the adviser cannot know whether old keys return. It may pick a filter that \
+         remembers every key although one that forgets old keys would make fewer errors. If each memory \
+         size used one filter on all streams, chosen with these results known, at most {} of {} cells \
+         would be good by bare counts, and {} of {} cells of the held-out streams.\n",
+        best_without_sample(cells),
         cells.len(),
-        most_without_a_look(held_out),
+        best_without_sample(held_out),
         held_out.len(),
     );
     text += &undecided(cells.iter().chain(held_out));
-    text += "\n## What is picked\n\n";
+    text += PICKS_HEADING;
     text += &picks(cells);
-    text += &format!(
-        "\n## What is picked on other streams\n\nOther parameters and other seeds, {} keys, at most {} \
-         times: nothing in the adviser was chosen by these.\n\n",
-        other_effort.count, other_effort.most_tracks,
-    );
+    text += &held_out_heading(held_out_effort);
     text += &picks(held_out);
-    text += "\n## Every filter at its best parameters\n\nFor each filter, of all parameters that were \
-             run, those with the fewest errors. `*` is on the front.\n";
+    text += FILTERS_HEADING;
     for cell in cells {
         text += &section(cell);
     }
     text
 }
 
-fn tallies(ours: &Tally, held_out: &Tally) -> String {
+fn introduction(effort: &Effort) -> String {
+    let Effort {
+        count,
+        min_trials,
+        max_trials,
+        enough_errors,
+        ..
+    } = effort;
+    format!(
+        "# Which filter for which stream\n\n\
+         Written by `cargo xtask tradeoff`. Every filter of the registry runs at many parameters over \
+         synthetic streams of {count} keys. An exact set decides which verdicts are wrong. Memory is \
+         given in bits per distinct key.\n\n\
+         - **FPR**: share of first occurrences that the filter drops (false positives).\n\
+         - **FNR**: share of repeats that the filter lets through (false negatives).\n\
+         - **wrong**: share of all verdicts that are wrong.\n\
+         - **`expect`**: the filter that `advise` picks from the memory and the number of distinct keys.\n\
+         - **`sample`**: the filter that `advise` picks from a sample: {count} keys of the same kind of \
+         stream under another seed.\n\n\
+         A pick is good if it makes at most 10 % more errors than the best run, or if it is on the \
+         Pareto front: every run with fewer errors of one kind has more of the other kind. The first row \
+         of the table below compares bare counts. The second row treats a run as better only if the \
+         difference exceeds two standard errors, because filters with the same error probabilities (such \
+         as `bloom:k=1` and `blocked:k=1,cap=100`) beat each other by chance.\n\n\
+         Every configuration runs once over each stream. Those that may be the best, or better than a \
+         pick, run at least {min_trials} times under other seeds and hashes, and then until the best has \
+         made {enough_errors} errors, but at most {max_trials} times. After that, a difference of 10 % is \
+         rarely due to chance.\n\n",
+    )
+}
+
+const PICKS_HEADING: &str = "\n## Picks\n\n\
+    The columns `errors` give the errors of a pick relative to the best run: × 1.04 is 4 % more. \
+    `*` marks a pick that is more than 10 % worse, but on the Pareto front. Bold picks are not good.\n\n";
+
+fn held_out_heading(effort: &Effort) -> String {
+    format!(
+        "\n## Picks on held-out streams\n\n\
+         The adviser was not tuned on these streams. They have other parameters and seeds, and {} keys. \
+         The contenders run at most {} times.\n\n",
+        effort.count, effort.max_trials,
+    )
+}
+
+const FILTERS_HEADING: &str = "\n## Every filter at its best parameters\n\n\
+    For each filter, the parameters with the fewest errors. `*` marks the Pareto front by bare counts.\n";
+
+fn tallies(main: &Tally, held_out: &Tally) -> String {
     let mut text =
-        "| | streams below: `expect` | `sample` | other streams: `expect` | `sample` |\n\
+        "| | main streams: `expect` | `sample` | held-out streams: `expect` | `sample` |\n\
                     |---|---|---|---|---|\n"
             .to_owned();
     type Part = fn(&Tally) -> [usize; 2];
-    let lines: [(&str, Part); 4] = [
+    let rows: [(&str, Part); 4] = [
         (
-            "on the front, or within a tenth of the fewest errors",
+            "on the front by bare counts, or at most 10 % more errors than the best",
             |tally| tally.good_by_counts,
         ),
-        ("the same, with the front by two standard errors", |tally| {
-            tally.good
+        (
+            "on the front by two standard errors, or at most 10 % more errors than the best",
+            |tally| tally.good,
+        ),
+        ("at most 10 % more errors than the best", |tally| {
+            tally.near_best
         }),
-        ("within a tenth of the fewest errors", |tally| tally.near),
         ("a filter of the papers is better on both rates", |tally| {
-            tally.beaten_by_papers
+            tally.dominated_by_papers
         }),
     ];
-    for (what, part) in lines {
-        let _ = write!(text, "| {what} |");
-        for tally in [ours, held_out] {
-            for found in part(tally) {
-                let percent = 100.0 * tally.share(found);
-                let _ = write!(text, " {found} of {}, {percent:.0} % |", tally.cells);
+    for (label, part) in rows {
+        let _ = write!(text, "| {label} |");
+        for tally in [main, held_out] {
+            for count in part(tally) {
+                let percent = 100.0 * tally.share(count);
+                let _ = write!(text, " {count} of {}, {percent:.0} % |", tally.cells);
             }
         }
         text.push('\n');
@@ -90,25 +117,25 @@ fn tallies(ours: &Tally, held_out: &Tally) -> String {
     text
 }
 
-/// Picks that something beats by its counts, and by no more than chance explains.
+/// Lists the picks that a run dominates by bare counts but not significantly.
 fn undecided<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
     let mut text = String::new();
     for cell in cells {
-        for pick in [&cell.untold, &cell.told] {
-            let beaten = cell.better_by_counts(pick);
-            let by_chance = !cell.is_near(pick) && cell.is_on_front(pick);
-            if let Some((other, others, mine)) = beaten.filter(|_| by_chance) {
+        for pick in cell.picks() {
+            let dominating = cell.dominating_by_counts(pick);
+            let by_chance = !cell.is_near_best(pick) && cell.is_on_front(pick);
+            if let Some((other, others, mine)) = dominating.filter(|_| by_chance) {
                 let _ = writeln!(
                     text,
-                    "- `{}` at {} bits: `{}` against `{}` dropped {} against {} new keys, and missed \
-                     {} against {} repeats.",
+                    "- `{}` at {} bits per key: `{}` dropped {} new keys and missed {} repeats; the pick \
+                     `{}` dropped {} and missed {}.",
                     cell.stream,
-                    cell.bits_a_key,
+                    cell.bits_per_key,
                     other.filter,
-                    pick.filter,
                     others.dropped,
-                    mine.dropped,
                     others.missed,
+                    pick.filter,
+                    mine.dropped,
                     mine.missed,
                 );
             }
@@ -116,18 +143,18 @@ fn undecided<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
     }
     match text.is_empty() {
         true => text,
-        false => format!(
-            "\nWhere a pick counts as beaten by less than two standard errors, it may be a tie (a Bloom \
-             filter's bits in one span or in k parts are told apart by about one error in as many as \
-             there are bits):\n\n{text}"
-        ),
+        false => format!("{UNDECIDED_HEADING}{text}"),
     }
 }
 
-/// A line a cell: the best, and how far from it what was picked is.
+const UNDECIDED_HEADING: &str = "\nThe following picks are behind another run by less than two standard \
+    errors, which may be chance. The two layouts of a Bloom filter, for example, have almost the same \
+    error probabilities.\n\n";
+
+/// A table with one row per cell: the best run, and the picks relative to it.
 fn picks(cells: &[Cell]) -> String {
     let mut text =
-        "| stream | bits a key | the best | wrong % | `expect` | errors | `sample` | errors |\n\
+        "| stream | bits/key | best | wrong % | `expect` | errors | `sample` | errors |\n\
                     |---|---|---|---|---|---|---|---|\n"
             .to_owned();
     for cell in cells {
@@ -136,56 +163,62 @@ fn picks(cells: &[Cell]) -> String {
             text,
             "| `{}` | {} | `{}` | {} |",
             cell.stream,
-            cell.bits_a_key,
+            cell.bits_per_key,
             best.filter,
-            percent(cell.wrong(best)),
+            percent(cell.error_rate(best)),
         );
-        for pick in [&cell.untold, &cell.told] {
-            let _ = write!(text, " `{}` | {} |", pick.filter, verdict(cell, pick));
+        for pick in cell.picks() {
+            let relative = relative_errors(cell, pick);
+            let _ = write!(text, " `{}` | {relative} |", pick.filter);
         }
         text.push('\n');
     }
     text
 }
 
-fn verdict(cell: &Cell, pick: &Run) -> String {
+fn relative_errors(cell: &Cell, pick: &Run) -> String {
     let (errors, least) = (pick.errors().total(), cell.least_errors());
-    let times = match (errors, least) {
+    let relative = match (errors, least) {
         (0, 0) => "none".to_owned(),
         (_, 0) => format!("{errors}, not 0"),
         _ => format!("× {:.2}", errors as f64 / least as f64),
     };
-    match (cell.is_near(pick), cell.is_on_front_by_counts(pick)) {
-        (true, _) => times,
-        (false, true) => format!("{times} \\*"),
-        (false, false) => format!("**{times}**"),
+    match (cell.is_near_best(pick), cell.is_on_front_by_counts(pick)) {
+        (true, _) => relative,
+        (false, true) => format!("{relative} \\*"),
+        (false, false) => format!("**{relative}**"),
     }
 }
 
 fn section(cell: &Cell) -> String {
+    let unit = if cell.bits_per_key == 1.0 {
+        "bit"
+    } else {
+        "bits"
+    };
     let mut text = format!(
-        "\n### {}, {} bits a distinct key\n\n\
+        "\n### {}, {} {unit} per key\n\n\
          | filter | FPR % | FNR % | wrong % | | advised |\n|---|---|---|---|---|---|\n",
-        cell.stream, cell.bits_a_key
+        cell.stream, cell.bits_per_key
     );
-    let wrong = |run: &&Run| cell.wrong(run);
+    let rate = |run: &&Run| cell.error_rate(run);
     let mut shown: Vec<&Run> = Vec::new();
     let mut sorted: Vec<&Run> = cell.runs.iter().collect();
-    sorted.sort_by(|a, b| wrong(a).total_cmp(&wrong(b)));
+    sorted.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
     for run in sorted {
         let name = run.filter.descriptor().name;
         if !shown.iter().any(|it| it.filter.descriptor().name == name) {
             shown.push(run);
         }
     }
-    for pick in [&cell.untold, &cell.told] {
+    for pick in cell.picks() {
         if !shown.iter().any(|run| run.filter == pick.filter) {
             shown.push(pick);
         }
     }
-    shown.sort_by(|a, b| wrong(a).total_cmp(&wrong(b)));
+    shown.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
     for run in shown {
-        let advised = match [&cell.untold, &cell.told].map(|pick| pick.filter == run.filter) {
+        let advised = match cell.picks().map(|pick| pick.filter == run.filter) {
             [true, true] => "expect, sample",
             [true, false] => "expect",
             [false, true] => "sample",
@@ -198,7 +231,7 @@ fn section(cell: &Cell) -> String {
             run.filter,
             percent(fpr),
             percent(fnr),
-            percent(cell.wrong(run)),
+            percent(cell.error_rate(run)),
             if cell.is_on_front_by_counts(run) {
                 "\\*"
             } else {
@@ -209,7 +242,7 @@ fn section(cell: &Cell) -> String {
     text
 }
 
-/// Three digits, as far as a ten-thousandth of a percent.
+/// Three significant digits, and at most four decimals.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -218,5 +251,29 @@ fn percent(share: f64) -> String {
         1.0.. => format!("{percent:.2}"),
         0.1.. => format!("{percent:.3}"),
         _ => format!("{percent:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{EFFORT, HELD_OUT_EFFORT};
+    use super::*;
+
+    /// The numbers take ten minutes to measure; the words must agree without that.
+    #[test]
+    fn the_committed_document_has_the_words_of_this_generator() {
+        let path = crate::root().join("docs/TRADEOFFS.md");
+        let document = std::fs::read_to_string(path).expect("docs/TRADEOFFS.md");
+        let table_head = picks(&[]);
+        for part in [
+            &introduction(&EFFORT),
+            UNDECIDED_HEADING,
+            PICKS_HEADING,
+            &held_out_heading(&HELD_OUT_EFFORT),
+            FILTERS_HEADING,
+            &table_head,
+        ] {
+            assert!(document.contains(part), "docs/TRADEOFFS.md lacks:\n{part}");
+        }
     }
 }

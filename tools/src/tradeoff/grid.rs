@@ -1,9 +1,11 @@
-//! Every filter of the registry at many parameters. What the adviser is judged by is written
-//! down here on its own: it cannot look better by knowing fewer configurations.
+//! Every filter of the registry at many parameters.
+//!
+//! The list is independent of the adviser's candidates, so that the adviser cannot look better
+//! by considering fewer configurations.
 
 use dedupstore::FilterSpec;
 
-/// All configurations.
+/// Returns all configurations.
 pub fn grid() -> Vec<FilterSpec> {
     let mut texts = bits();
     texts.extend(fingerprints());
@@ -12,7 +14,7 @@ pub fn grid() -> Vec<FilterSpec> {
     parsed.map(|it| it.expect("a filter")).collect()
 }
 
-/// Filters that set bits and clear them rarely or never.
+/// Filters that set bits and rarely or never clear them.
 fn bits() -> Vec<String> {
     let mut texts = Vec::new();
     for k in [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24] {
@@ -27,9 +29,9 @@ fn bits() -> Vec<String> {
     texts
 }
 
-/// Filters that keep fingerprints and forget the oldest.
+/// Filters that keep fingerprints and evict the oldest.
 fn fingerprints() -> Vec<String> {
-    // One value a slot is a bit, and `bloom:k=1`.
+    // A slot with one value is one bit, and the filter is `bloom:k=1`.
     let mut texts: Vec<String> = [2, 3, 5, 7, 10, 15, 22, 31, 63, 127, 255, 1023, 4095, 65_535]
         .map(|values| format!("slot:values={values}"))
         .to_vec();
@@ -50,6 +52,7 @@ fn fingerprints() -> Vec<String> {
     texts
 }
 
+/// Filters of the papers.
 fn papers() -> Vec<String> {
     let mut texts = Vec::new();
     for k in [1, 2, 3, 4, 6] {

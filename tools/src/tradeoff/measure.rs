@@ -1,4 +1,4 @@
-//! A kind of stream: everything is run over it, and the adviser is asked about it.
+//! Runs all filters over a stream, and asks the adviser about it.
 
 use dedupstore::FilterSpec;
 use dedupstore::KeyHasher;
@@ -6,89 +6,107 @@ use dedupstore::advise::{Question, Sample, advise};
 use dedupstore::lab::StreamSpec;
 
 use super::cell::{Cell, Run};
-use super::spread::spread;
-use super::track::Track;
+use super::parallel::parallel_map;
+use super::recorded_stream::RecordedStream;
 
-/// How thoroughly things are measured.
+/// How thoroughly a stream is measured. A trial is one recorded stream under one hash.
 #[derive(Clone, Debug)]
 pub struct Effort {
-    /// Keys of a track.
+    /// Keys per trial.
     pub count: u64,
-    /// Tracks at the least: two filters of one law, or nearly, beat one another by chance on
-    /// a single track, however many errors they make.
-    pub least_tracks: u64,
-    /// Tracks at the most.
-    pub most_tracks: u64,
-    /// So many errors of the best are enough to tell a tenth more from chance.
+    /// The least number of trials. In a single trial, two filters with the same error
+    /// probabilities beat each other by chance, however many errors they make.
+    pub min_trials: u64,
+    /// The greatest number of trials.
+    pub max_trials: u64,
+    /// Trials stop when the best run has made this many errors: enough to distinguish 10 %
+    /// more errors from chance.
     pub enough_errors: u64,
-    /// Seed of the first track; others follow it.
+    /// Seed of the first trial; later trials add their number.
     pub seed: u64,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
-/// The sample is of a stream of the same kind, not of one it is judged by.
+/// The effort behind docs/TRADEOFFS.md.
+pub const EFFORT: Effort = Effort {
+    count: 500_000,
+    min_trials: 16,
+    max_trials: 256,
+    enough_errors: 2000,
+    seed: 1,
+    threads: 2,
+};
+/// The effort on held-out streams: shorter, with other seeds.
+pub const HELD_OUT_EFFORT: Effort = Effort {
+    count: 200_000,
+    max_trials: 64,
+    seed: 500_000,
+    ..EFFORT
+};
+
+/// The adviser's sample has another seed than the streams that judge its pick.
 const SAMPLE_SEED: u64 = 1_000_000;
-/// Tracks that are one stream under different hashes. Most of chance is in the hashes, and a
-/// stream takes longer to make than to run over.
-const HASHES: u64 = 8;
-/// Where the best has made no error on so many tracks, it makes none.
-const TRACKS_WITHOUT_ERROR: u64 = 16;
+/// Number of consecutive trials that rehash one stream. Most of the variance is due to
+/// hashing, and generating a stream takes longer than running over it.
+const HASHES_PER_STREAM: u64 = 8;
+/// If the best run has made no error in this many trials, more trials are not worth it.
+const TRIALS_WITHOUT_ERROR: u64 = 16;
 
 impl Effort {
-    /// Runs the filters, and what the adviser picks, over a stream in each memory: all on a
-    /// first track, then what matters on more, until there are errors enough to tell.
-    pub fn cells(&self, name: &str, filters: &[FilterSpec], bits_a_key: &[f64]) -> Vec<Cell> {
+    /// Measures one stream at each memory size: all filters and the adviser's picks in a first
+    /// trial, then the contenders in more trials until the best has made enough errors.
+    pub fn measure(&self, name: &str, filters: &[FilterSpec], bits_per_key: &[f64]) -> Vec<Cell> {
         let stream: StreamSpec = name.parse().expect("a stream");
         let sample = self.sample(&stream);
-        let mut track = Track::new(&stream, self.count, self.seed);
-        let mut cells: Vec<(u64, Cell)> = spread(self.threads, bits_a_key, |&bits| {
-            let memory_bits = (bits * track.distinct as f64) as u64;
+        let mut recorded = RecordedStream::new(&stream, self.count, self.seed);
+        let mut cells: Vec<(u64, Cell)> = parallel_map(self.threads, bits_per_key, |&bits| {
+            let memory_bits = (bits * recorded.distinct as f64) as u64;
             let run = |filter: &FilterSpec| {
                 Some(Run {
                     filter: filter.clone(),
-                    by_track: vec![track.run(filter, memory_bits)?],
+                    by_trial: vec![recorded.run(filter, memory_bits)?],
                 })
             };
-            let untold = Question {
-                distinct: Some(track.distinct),
+            let without_sample = Question {
+                distinct: Some(recorded.distinct),
                 ..Question::of_memory(memory_bits)
             };
-            let told = Question {
+            let with_sample = Question {
                 sample: Some(&sample),
-                ..untold
+                ..without_sample
             };
             let pick = |question: &Question<'_>| {
                 let advice = advise(question).expect("a filter can be built");
-                run(&advice.choice.filter).expect("a filter that can be built")
+                run(&advice.choice.filter).expect("the advised filter can be built")
             };
             let cell = Cell {
                 stream: name.to_owned(),
-                bits_a_key: bits,
-                distinct: vec![track.distinct],
-                repeats: vec![track.repeats()],
-                untold: pick(&untold),
-                told: pick(&told),
+                bits_per_key: bits,
+                distinct: vec![recorded.distinct],
+                repeats: vec![recorded.repeats()],
+                without_sample: pick(&without_sample),
+                with_sample: pick(&with_sample),
                 runs: filters.iter().filter_map(run).collect(),
             };
             (memory_bits, cell)
         });
-        for more in 1..self.most_tracks {
-            let short = |(_, cell): &&mut (u64, Cell)| match cell.least_errors() {
-                0 => more < TRACKS_WITHOUT_ERROR,
-                least => more < self.least_tracks || least < self.enough_errors,
+        for trial in 1..self.max_trials {
+            let needs_more = |(_, cell): &&mut (u64, Cell)| match cell.least_errors() {
+                0 => trial < TRIALS_WITHOUT_ERROR,
+                least => trial < self.min_trials || least < self.enough_errors,
             };
-            let mut short = cells.iter_mut().filter(short).peekable();
-            if short.peek().is_none() {
+            let mut incomplete = cells.iter_mut().filter(needs_more).peekable();
+            if incomplete.peek().is_none() {
                 break;
             }
-            let seed = self.seed + more;
-            track = match more % HASHES {
-                0 => Track::new(&stream, self.count, seed),
-                _ => track.hashed_anew(seed),
+            let seed = self.seed + trial;
+            recorded = match trial % HASHES_PER_STREAM {
+                0 => RecordedStream::new(&stream, self.count, seed),
+                _ => recorded.rehashed(seed),
             };
-            for (memory_bits, cell) in short {
-                self.add(cell, &track, *memory_bits);
+            for (memory_bits, cell) in incomplete {
+                self.add_trial(cell, &recorded, *memory_bits);
             }
         }
         cells.into_iter().map(|(_, cell)| cell).collect()
@@ -104,16 +122,17 @@ impl Effort {
         sample
     }
 
-    /// Runs what is worth it over one more track.
-    fn add(&self, cell: &mut Cell, track: &Track, memory_bits: u64) {
+    /// Runs the contenders of a cell over one more recorded stream.
+    fn add_trial(&self, cell: &mut Cell, recorded: &RecordedStream, memory_bits: u64) {
         let contenders = cell.contenders();
-        let errors = spread(self.threads, &contenders, |run| {
-            track.run(&run.filter, memory_bits)
+        let errors = parallel_map(self.threads, &contenders, |run| {
+            recorded.run(&run.filter, memory_bits)
         });
-        for (run, more) in contenders.into_iter().zip(errors) {
-            run.by_track.push(more.expect("it was built before"));
+        for (run, errors) in contenders.into_iter().zip(errors) {
+            let errors = errors.expect("it was built in the first trial");
+            run.by_trial.push(errors);
         }
-        cell.distinct.push(track.distinct);
-        cell.repeats.push(track.repeats());
+        cell.distinct.push(recorded.distinct);
+        cell.repeats.push(recorded.repeats());
     }
 }

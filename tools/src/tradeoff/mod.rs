@@ -1,23 +1,23 @@
-//! Every filter at its best parameters beside what the adviser picks, stream by stream and
-//! memory by memory.
+//! Compares every filter at its best parameters with the adviser's picks, for each stream and
+//! each memory size.
 
-mod blind;
+mod best_without_sample;
 mod cell;
-mod contest;
+pub mod cell_text;
 mod document;
 mod grid;
-pub mod kept;
-mod spread;
-mod track;
+mod measure;
+mod parallel;
+mod recorded_stream;
 
-pub use blind::most_without_a_look;
+pub use best_without_sample::best_without_sample;
 pub use cell::{Cell, Run, Tally};
-pub use contest::Effort;
 pub use document::document;
 pub use grid::grid;
-pub use track::Errors;
+pub use measure::{EFFORT, Effort, HELD_OUT_EFFORT};
+pub use recorded_stream::Errors;
 
-/// Uniform repeats of many, some and few keys; few popular keys; keys that come and go.
+/// Uniform repeats of many, some and few keys; a few popular keys; keys that stop returning.
 pub const STREAMS: [&str; 5] = [
     "shuffle:15",
     "shuffle:60",
@@ -25,7 +25,7 @@ pub const STREAMS: [&str; 5] = [
     "zipf:1.1:1000000",
     "drift:15:5000",
 ];
-/// Streams that nothing in the adviser was chosen by.
+/// Streams that the adviser was not tuned on.
 pub const HELD_OUT: [&str; 3] = ["shuffle:30", "zipf:0.9:1000000", "drift:40:20000"];
-/// Bits for each distinct key.
-pub const BITS_A_KEY: [f64; 6] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+/// Memory sizes, in bits per distinct key.
+pub const BITS_PER_KEY: [f64; 6] = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0];

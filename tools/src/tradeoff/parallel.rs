@@ -1,31 +1,31 @@
-//! Work shared out among threads.
+//! Runs independent jobs on several threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What `work` makes of each job, in the jobs' order.
-pub(super) fn spread<J: Sync, T: Send>(
+/// Returns `work(job)` for each job, in the order of the jobs.
+pub(super) fn parallel_map<J: Sync, T: Send>(
     threads: usize,
     jobs: &[J],
     work: impl Fn(&J) -> T + Sync,
 ) -> Vec<T> {
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
+    let results = Mutex::new(Vec::new());
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((place, job)) = {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    jobs.get(place).map(|job| (place, job))
+                while let Some((index, job)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    jobs.get(index).map(|job| (index, job))
                 } {
-                    let made = work(job);
-                    done.lock().expect("no panic").push((place, made));
+                    let result = work(job);
+                    results.lock().expect("no panic").push((index, result));
                 }
             });
         }
     });
-    let mut done = done.into_inner().expect("no panic");
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, made)| made).collect()
+    let mut results = results.into_inner().expect("no panic");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
 }

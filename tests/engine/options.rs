@@ -1,0 +1,135 @@
+//! Creating and opening stores: builders, defaults, and agreement with an existing store.
+
+use dedupstore::store::{
+    CreateOption, CreateOptions, OpenOptions, ReadOnlyStore, SharedStore, Store, StoreError,
+};
+use dedupstore::{DEFAULT_FILTER, DEFAULT_MEMORY};
+use tempfile::TempDir;
+
+fn small() -> CreateOptions {
+    CreateOptions::new("bloom:k=4")
+        .expect("a filter")
+        .memory("64KiB")
+}
+
+#[test]
+fn open_or_create_creates_a_store_and_then_opens_it() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("links.dds");
+    let mut store = Store::open_or_create(&path, &small()).expect("created");
+    assert!(store.observe("a").expect("observed").is_new());
+    store.close().expect("closed");
+    let mut store = Store::open_or_create(&path, &small()).expect("opened");
+    assert!(store.observe("a").expect("observed").is_seen());
+    assert_eq!(store.sequence(), 2);
+}
+
+/// The default memory is large, so only its layout is computed.
+#[test]
+fn options_that_are_not_set_have_the_documented_defaults() {
+    let defaults = CreateOptions::default().layout().expect("a layout");
+    let explicit = CreateOptions::new(DEFAULT_FILTER)
+        .expect("a filter")
+        .memory(DEFAULT_MEMORY);
+    assert_eq!(defaults, explicit.layout().expect("a layout"));
+}
+
+#[test]
+fn only_options_that_are_set_must_agree_with_an_existing_store() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("links.dds");
+    let created = small().seed(1).log_size("1MiB").audit("8KiB");
+    drop(Store::create(&path, &created.normalization("whatwg")).expect("created"));
+    let open = |options: CreateOptions| match Store::open_or_create(&path, &options) {
+        Ok(_) => None,
+        Err(StoreError::OptionMismatch {
+            option,
+            stored,
+            requested,
+        }) => Some((option, stored, requested)),
+        Err(error) => panic!("{error}"),
+    };
+    let agreeing = small().memory(65_536).seed(1).log_size(1_048_576);
+    assert_eq!(open(CreateOptions::default()), None);
+    assert_eq!(open(agreeing.audit(8192).normalization("whatwg")), None);
+    let filter = |text: &str| CreateOptions::new(text).expect("a filter");
+    let unset = CreateOptions::default;
+    for (options, option, stored, requested) in [
+        (
+            filter("bloom:k=5"),
+            CreateOption::Filter,
+            "bloom:k=4,layout=shared",
+            "bloom:k=5,layout=shared",
+        ),
+        (
+            unset().memory("1MiB"),
+            CreateOption::Memory,
+            "64KiB",
+            "1MiB",
+        ),
+        (
+            unset().memory_bits(67),
+            CreateOption::Memory,
+            "64KiB",
+            "67 bits",
+        ),
+        (unset().seed(7), CreateOption::Seed, "1", "7"),
+        (
+            unset().log_size("2MiB"),
+            CreateOption::LogSize,
+            "1MiB",
+            "2MiB",
+        ),
+        (unset().audit(0), CreateOption::Audit, "8KiB", "0B"),
+        (
+            unset().normalization(""),
+            CreateOption::Normalization,
+            "whatwg",
+            "none",
+        ),
+    ] {
+        let expected = (option, stored.to_owned(), requested.to_owned());
+        assert_eq!(open(options), Some(expected));
+    }
+    let reader = ReadOnlyStore::open(&path).expect("opened");
+    assert!(reader.check_agreement(&unset().seed(1)).is_ok());
+    assert!(reader.check_agreement(&unset().seed(7)).is_err());
+}
+
+#[test]
+fn creating_reports_a_text_that_is_no_size() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("links.dds");
+    for options in [
+        small().memory("64XB"),
+        small().log_size("64XB"),
+        small().audit("64XB"),
+    ] {
+        let error = Store::create(&path, &options).map(|_| ());
+        let error = error.expect_err("no size").to_string();
+        assert!(error.ends_with("found `64XB`"), "{error}");
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_shared_store_opens_or_creates_likewise() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("shared.dds");
+    let options = small().seed(1).shards(3);
+    let store = SharedStore::open_or_create(&path, &options).expect("created");
+    assert!(store.observe("a").expect("observed").is_new());
+    store.close().expect("closed");
+    let store = SharedStore::open_or_create(&path, &options).expect("opened");
+    assert_eq!(store.shards(), 3);
+    assert!(store.contains("a").expect("looked up").is_seen());
+    store.close().expect("closed");
+    for other in [small().shards(2), small().memory("128KiB"), small().seed(2)] {
+        let opened = OpenOptions::new().open_or_create_shared(&path, &other);
+        let error = opened.map(|_| ()).expect_err("the options differ");
+        assert!(
+            matches!(error, StoreError::OptionMismatch { .. }),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! Programs that measure the filters and write docs/TRADEOFFS.md and docs/filters, and the
+//! library that they share with the tests.
+
+pub mod filter_pages;
+pub mod golden;
+pub mod tradeoff;
+
+use std::path::{Path, PathBuf};
+
+/// The root directory of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
