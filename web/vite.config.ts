@@ -1,18 +1,14 @@
 import { defineConfig } from 'vite';
 
 export default defineConfig({
-  // Relative addresses, so that the page works from any folder of any server.
+  // Relative addresses: the page works in any directory of a server.
   base: './',
   build: {
     target: 'es2023',
-    // The sample and the engine stay files of their own, loaded when they are wanted.
+    // The engines stay separate files, loaded when they are needed.
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
   },
   worker: { format: 'es' },
-  server: {
-    // The sample lies beside this folder, where the other tests use it too.
-    fs: { allow: ['..'] },
-  },
 });

@@ -1,15 +1,48 @@
-//! Which part of a line is its key, chosen on the page and found by the engine.
+//! The part of each line that is its key.
 
-use dedupstore::KeyHasher;
-use dedupstore::lab::Truth;
 use dedupstore::lines::{JsonPath, KeyReader, KeySelector, Normalization};
-use wasm_bindgen::prelude::*;
+use serde::{Deserialize, Serialize};
+use tsify::Tsify;
 
-/// As much of a line as a preview shows.
+/// The longest text that the page shows of a line or a key.
 const SHOWN_CHARACTERS: usize = 240;
 
-/// A choice of key.
-#[wasm_bindgen]
+/// The key of a line, as the page sets it.
+#[derive(Clone, Deserialize, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct KeySpec {
+    /// The part of the line.
+    pub part: KeyPart,
+    /// Whether URLs are normalized, so that each has one spelling.
+    pub normalize: bool,
+}
+
+/// A part of a line.
+#[derive(Clone, Deserialize, Serialize, Tsify)]
+#[serde(rename_all = "lowercase")]
+#[tsify(missing_as_null)]
+pub enum KeyPart {
+    /// The whole line.
+    Line,
+    /// One field, or several joined fields.
+    Fields(Fields),
+    /// A value of a JSON line, by its path: `request.url` or `items[0].link`.
+    Json(String),
+    /// The match of a regular expression: its first group, or the whole match.
+    Regex(String),
+}
+
+/// Fields of a line.
+#[derive(Clone, Deserialize, Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct Fields {
+    /// Counted from 1.
+    pub numbers: Vec<u32>,
+    /// One byte; null if blanks separate the fields.
+    pub delimiter: Option<String>,
+}
+
+/// A key specification that the engine accepted.
 #[derive(Clone)]
 pub struct KeyChoice {
     selector: KeySelector,
@@ -17,182 +50,104 @@ pub struct KeyChoice {
     options: Vec<String>,
 }
 
-#[wasm_bindgen]
 impl KeyChoice {
-    /// The whole line.
-    #[wasm_bindgen(js_name = wholeLine)]
-    pub fn whole_line() -> KeyChoice {
-        KeyChoice::of(KeySelector::WholeLine, Vec::new())
-    }
-
-    /// Fields counted from 1, between a delimiter of one byte or, without one, between
-    /// blanks; several are joined.
-    pub fn fields(numbers: Vec<u32>, delimiter: Option<String>) -> Result<KeyChoice, JsError> {
-        let byte = match delimiter.as_deref().map(str::as_bytes) {
-            None | Some([]) => None,
-            Some(&[byte]) => Some(byte),
-            Some(_) => return Err(JsError::new("The delimiter must be one byte.")),
+    /// Fails if the specification is invalid, or if this build of the engine lacks the
+    /// feature. The error is a sentence for the page's user.
+    pub fn new(spec: &KeySpec) -> Result<Self, String> {
+        let (selector, mut options) = match &spec.part {
+            KeyPart::Line => (KeySelector::WholeLine, Vec::new()),
+            KeyPart::Fields(fields) => select_fields(fields)?,
+            KeyPart::Json(path) => {
+                let path_parsed = path.parse::<JsonPath>().map_err(|it| it.to_string())?;
+                let options = vec!["--json-key".to_owned(), path.clone()];
+                (KeySelector::Json(path_parsed), options)
+            }
+            KeyPart::Regex(expression) => (
+                pattern(expression)?,
+                vec!["--key-regex".to_owned(), expression.clone()],
+            ),
         };
-        let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
-        let texts: Vec<String> = numbers.iter().map(usize::to_string).collect();
-        let mut options = vec!["--field".to_owned(), texts.join(",")];
-        if let Some(byte) = byte {
-            let tab = byte == b'\t';
-            let text = if tab {
-                "\\t".into()
-            } else {
-                char::from(byte).to_string()
-            };
-            options.extend(["--delimiter".to_owned(), text]);
+        let mut normalization = Normalization::None;
+        if spec.normalize {
+            normalization = url_normalization().ok_or(
+                "This engine cannot normalize URLs. The command line can: --normalize whatwg.",
+            )?;
+            options.extend(["--normalize".to_owned(), "whatwg".to_owned()]);
         }
-        Ok(KeyChoice::of(KeySelector::fields(&numbers, byte)?, options))
-    }
-
-    /// A value of a JSON line.
-    pub fn json(path: &str) -> Result<KeyChoice, JsError> {
-        let selector = KeySelector::Json(path.parse::<JsonPath>()?);
-        let options = vec!["--json-key".to_owned(), path.to_owned()];
-        Ok(KeyChoice::of(selector, options))
-    }
-
-    /// What a regular expression finds: its first group, or all of it. An engine without
-    /// the feature refuses.
-    #[cfg_attr(not(feature = "patterns"), allow(unused_variables))]
-    pub fn pattern(expression: &str) -> Result<KeyChoice, JsError> {
-        #[cfg(feature = "patterns")]
-        return Ok(KeyChoice::of(
-            KeySelector::Pattern(expression.parse::<dedupstore::lines::KeyPattern>()?),
-            vec!["--key-regex".to_owned(), expression.to_owned()],
-        ));
-        #[cfg(not(feature = "patterns"))]
-        Err(JsError::new(
-            "This engine has no regular expressions; the command line has: --key-regex.",
-        ))
-    }
-
-    /// The same with URLs in one spelling each. An engine without the feature refuses.
-    pub fn normalized(&self) -> Result<KeyChoice, JsError> {
-        if one_spelling() == Normalization::None {
-            return Err(JsError::new(
-                "This engine cannot normalize URLs; the command line can: --normalize whatwg.",
-            ));
-        }
-        let mut options = self.options.clone();
-        options.extend(["--normalize".to_owned(), "whatwg".to_owned()]);
         Ok(KeyChoice {
-            selector: self.selector.clone(),
-            normalization: one_spelling(),
-            options,
-        })
-    }
-
-    /// The command line's options for the same, a word each, not quoted.
-    #[wasm_bindgen(getter)]
-    pub fn options(&self) -> Vec<String> {
-        self.options.clone()
-    }
-
-    /// The first lines of a log with the keys found in them.
-    pub fn preview(&self, head: &[u8], most: usize) -> Vec<PreviewRow> {
-        let mut reader = self.reader();
-        complete_lines(head)
-            .take(most)
-            .map(|line| PreviewRow {
-                line: shown(line),
-                key: reader.key(line).map(shown),
-            })
-            .collect()
-    }
-
-    /// How many different keys the first lines of a log have, as they are and normalized;
-    /// nothing in an engine that cannot normalize.
-    pub fn merging(&self, head: &[u8]) -> Option<Merging> {
-        if one_spelling() == Normalization::None {
-            return None;
-        }
-        let hasher = KeyHasher::new(0);
-        let mut as_they_are = KeyReader::new(self.selector.clone(), Normalization::None);
-        let mut normalized = KeyReader::new(self.selector.clone(), one_spelling());
-        let mut plain = Truth::for_fingerprints();
-        let mut merged = Truth::for_fingerprints();
-        let mut lines = 0u32;
-        for line in complete_lines(head) {
-            lines += 1;
-            if let Some(key) = as_they_are.key(line) {
-                plain.is_first(hasher.fingerprint(key).0);
-            }
-            if let Some(key) = normalized.key(line) {
-                merged.is_first(hasher.fingerprint(key).0);
-            }
-        }
-        Some(Merging {
-            lines,
-            distinct: plain.distinct() as f64,
-            normalized: merged.distinct() as f64,
-        })
-    }
-}
-
-impl KeyChoice {
-    fn of(selector: KeySelector, options: Vec<String>) -> Self {
-        KeyChoice {
             selector,
-            normalization: Normalization::None,
+            normalization,
             options,
-        }
+        })
     }
 
+    /// The command-line options for the same key, one word each, not quoted.
+    pub fn options(&self) -> &[String] {
+        &self.options
+    }
+
+    /// The normalization of keys.
     #[cfg(feature = "stores")]
-    pub(crate) fn normalization(&self) -> Normalization {
+    pub fn normalization(&self) -> Normalization {
         self.normalization
     }
 
-    pub(crate) fn reader(&self) -> KeyReader {
+    /// A reader of these keys.
+    pub fn reader(&self) -> KeyReader {
         KeyReader::new(self.selector.clone(), self.normalization)
+    }
+
+    /// A reader of the same keys with another normalization.
+    pub fn reader_with(&self, normalization: Normalization) -> KeyReader {
+        KeyReader::new(self.selector.clone(), normalization)
     }
 }
 
-/// The last that the engine knows; the first is none.
-fn one_spelling() -> Normalization {
-    Normalization::ALL.last().copied().unwrap_or_default()
-}
-
-/// A line and its key.
-#[wasm_bindgen(getter_with_clone)]
-pub struct PreviewRow {
-    /// The line, cut where it is long.
-    #[wasm_bindgen(readonly)]
-    pub line: String,
-    /// The key, if the line has one.
-    #[wasm_bindgen(readonly)]
-    pub key: Option<String>,
-}
-
-/// What normalization does to the keys of a log's first lines.
-#[wasm_bindgen]
-pub struct Merging {
-    /// Lines looked at.
-    #[wasm_bindgen(readonly)]
-    pub lines: u32,
-    /// Different keys as they are.
-    #[wasm_bindgen(readonly)]
-    pub distinct: f64,
-    /// Different keys when normalized.
-    #[wasm_bindgen(readonly)]
-    pub normalized: f64,
-}
-
-/// The lines of a log's first bytes. The last is cut short unless it is all there is.
-fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let end = match head.iter().rposition(|&byte| byte == b'\n') {
-        Some(end) => end,
-        None => head.len(),
+fn select_fields(fields: &Fields) -> Result<(KeySelector, Vec<String>), String> {
+    let Fields { numbers, delimiter } = fields;
+    let byte = match delimiter.as_deref().map(str::as_bytes) {
+        None | Some([]) => None,
+        Some(&[byte]) => Some(byte),
+        Some(_) => return Err("The delimiter must be one byte.".to_owned()),
     };
-    let lines = head[..end].split(|&byte| byte == b'\n');
-    lines.filter(move |_| !head.is_empty())
+    let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    let mut options = vec!["--field".to_owned(), texts.join(",")];
+    if let Some(byte) = byte {
+        let text = match byte {
+            b'\t' => "\\t".to_owned(),
+            other => char::from(other).to_string(),
+        };
+        options.extend(["--delimiter".to_owned(), text]);
+    }
+    let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
+    let selector = KeySelector::fields(&numbers, byte).map_err(|it| it.to_string())?;
+    Ok((selector, options))
 }
 
-pub(crate) fn shown(bytes: &[u8]) -> String {
+#[cfg(feature = "patterns")]
+fn pattern(expression: &str) -> Result<KeySelector, String> {
+    let pattern = expression.parse::<dedupstore::lines::KeyPattern>();
+    pattern
+        .map(KeySelector::Pattern)
+        .map_err(|it| it.to_string())
+}
+
+#[cfg(not(feature = "patterns"))]
+fn pattern(_: &str) -> Result<KeySelector, String> {
+    Err(
+        "This engine has no regular expressions. The command line has them: --key-regex."
+            .to_owned(),
+    )
+}
+
+/// The normalization of URLs; None if this build of the engine has none.
+pub fn url_normalization() -> Option<Normalization> {
+    let last = Normalization::ALL.last().copied();
+    last.filter(|&normalization| normalization != Normalization::None)
+}
+
+/// Bytes as text for the page, cut if it is long.
+pub fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut characters = text.chars();
     let mut start: String = characters.by_ref().take(SHOWN_CHARACTERS).collect();

@@ -1,20 +1,25 @@
-//! Chunks of a log in, fingerprints out, with the truth about them and with what can only
-//! be told from the lines.
+//! Finds the keys of a log for a run in another worker.
+//!
+//! Chunks of the log go in. Fingerprints come out, with whether each is a first occurrence.
+//! Properties that need the text of the lines are collected here too.
 
 use dedupstore::lab::{RateMeter, TopKeys, Truth};
 use dedupstore::lines::LineClock;
+use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
-use crate::key::{KeyChoice, shown};
-use crate::line_feed::{Keyed, LineFeed};
-use crate::sampling::LogPart;
+use crate::js_error;
+use crate::key_choice::{KeyChoice, KeySpec, shown};
+use crate::line_feed::{KeyedLine, LineFeed};
+use crate::log_part::LogPart;
+use crate::profile::{KeyCount, LineProfile, LinesOverTime};
 
 /// Keys counted to find the most frequent ones: a few megabytes.
 const COUNTED_KEYS: usize = 1 << 14;
-/// The most frequent keys shown.
+/// The number of most frequent keys shown.
 const TOP_KEYS: usize = 10;
 
-/// Finds the keys of a log for a race that runs elsewhere.
+/// Finds the keys of a log for a run in another worker.
 #[wasm_bindgen]
 pub struct KeyFeed {
     feed: LineFeed,
@@ -31,11 +36,11 @@ struct Found {
 
 impl Found {
     #[inline]
-    fn take(&mut self, keyed: &Keyed<'_>) {
+    fn take(&mut self, keyed: &KeyedLine<'_>) {
         self.fingerprints.push(keyed.fingerprint.0);
         self.top.record(keyed.fingerprint.0, keyed.key);
-        let told = self.line_clock.as_mut();
-        if let Some(seconds) = told.and_then(|clock| clock.seconds(keyed.line)) {
+        let clock = self.line_clock.as_mut();
+        if let Some(seconds) = clock.and_then(|clock| clock.seconds(keyed.line)) {
             self.rate.record(seconds);
         }
     }
@@ -43,11 +48,12 @@ impl Found {
 
 #[wasm_bindgen]
 impl KeyFeed {
-    /// The keys of a part of a log under a seed, a whole number up to 2^53.
+    /// Creates a feed of the keys of a part of a log. The seed is an integer below 2^53.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: f64, key: &KeyChoice, part: &LogPart) -> KeyFeed {
-        KeyFeed {
-            feed: LineFeed::new(key, seed as u64, part.sampling),
+    pub fn new(seed: f64, key: Ts<KeySpec>, part: Ts<LogPart>) -> Result<KeyFeed, JsError> {
+        let key = KeyChoice::new(&key.to_rust()?).map_err(js_error)?;
+        Ok(KeyFeed {
+            feed: LineFeed::new(&key, seed as u64, part.to_rust()?.into()),
             found: Found {
                 fingerprints: Vec::new(),
                 truth: Truth::for_fingerprints(),
@@ -55,42 +61,43 @@ impl KeyFeed {
                 line_clock: None,
                 rate: RateMeter::default(),
             },
-        }
+        })
     }
 
-    /// Looks whether the lines of a log that begins with these bytes tell the time.
-    #[wasm_bindgen(js_name = lookForClock)]
-    pub fn look_for_clock(&mut self, head: &[u8]) {
+    /// Detects from the first bytes of the log whether its lines carry a time.
+    #[wasm_bindgen(js_name = detectClock)]
+    pub fn detect_clock(&mut self, head: &[u8]) {
         self.found.line_clock = LineClock::of(head);
     }
 
-    /// The next bytes of the log.
+    /// Reads the next bytes of the log.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), JsError> {
         let found = &mut self.found;
         Ok(self.feed.feed(chunk, |keyed| found.take(&keyed))?)
     }
 
-    /// The log has ended: what follows the last newline is a line too.
+    /// Ends the log. Text after the last newline is a line too.
     pub fn finish(&mut self) {
         let found = &mut self.found;
         self.feed.finish(|keyed| found.take(&keyed));
     }
 
-    /// Whether no more of the log is wanted.
-    #[wasm_bindgen(getter, js_name = isOver)]
-    pub fn is_over(&self) -> bool {
-        self.feed.is_over()
+    /// Whether the requested part of the log has been read.
+    #[wasm_bindgen(getter, js_name = isComplete)]
+    pub fn is_complete(&self) -> bool {
+        self.feed.is_complete()
     }
 
-    /// How many keys wait to be taken.
+    /// The number of fingerprints that `takeFingerprints` would return.
     #[wasm_bindgen(getter)]
-    pub fn waiting(&self) -> usize {
+    pub fn pending(&self) -> usize {
         self.found.fingerprints.len()
     }
 
-    /// Whether each of the keys that wait comes for the first time: 1 or 0. Once, before
-    /// they are taken.
-    pub fn judge(&mut self) -> Vec<u8> {
+    /// Returns 1 per pending key that is a first occurrence, 0 per repeat. Call it once
+    /// before each `takeFingerprints`.
+    #[wasm_bindgen(js_name = markFirst)]
+    pub fn mark_first(&mut self) -> Vec<u8> {
         let Found {
             fingerprints,
             truth,
@@ -101,54 +108,34 @@ impl KeyFeed {
         first.into_iter().map(u8::from).collect()
     }
 
-    /// The fingerprints of the keys found since the last time.
-    pub fn take(&mut self) -> Vec<u64> {
-        let room = Vec::with_capacity(self.waiting());
+    /// Returns the pending fingerprints and forgets them.
+    #[wasm_bindgen(js_name = takeFingerprints)]
+    pub fn take_fingerprints(&mut self) -> Vec<u64> {
+        let room = Vec::with_capacity(self.pending());
         std::mem::replace(&mut self.found.fingerprints, room)
     }
 
-    /// What the lines have told so far.
-    pub fn profile(&self) -> KeyProfile {
+    /// Returns the properties of the lines read so far.
+    pub fn profile(&self) -> Result<Ts<LineProfile>, JsError> {
         let Found { top, rate, .. } = &self.found;
-        let frequent = top.top(TOP_KEYS);
-        KeyProfile {
-            read: self.feed.read() as f64,
-            without_key: self.feed.without_key() as f64,
-            top_keys: frequent.iter().map(|(key, _)| shown(key)).collect(),
-            top_counts: frequent.iter().map(|(_, count)| *count as f64).collect(),
-            top_too_low: top.at_most_too_low() as f64,
-            rate_from_seconds: rate.from_seconds() as f64,
-            rate_width_seconds: rate.width_seconds() as f64,
-            rate_counts: rate.counts().iter().map(|&count| count as f64).collect(),
-        }
+        let top_keys = top.top(TOP_KEYS).into_iter();
+        let lines_over_time = (!rate.counts().is_empty()).then(|| LinesOverTime {
+            start_seconds: rate.start_seconds(),
+            interval_seconds: rate.width_seconds(),
+            counts: rate.counts().to_vec(),
+        });
+        let profile = LineProfile {
+            lines_read: self.feed.lines_read(),
+            lines_without_key: self.feed.lines_without_key(),
+            top_keys: top_keys
+                .map(|(key, count)| KeyCount {
+                    key: shown(key),
+                    count,
+                })
+                .collect(),
+            top_keys_error: top.max_undercount(),
+            lines_over_time,
+        };
+        Ok(profile.into_ts()?)
     }
-}
-
-/// What a log is like that only its lines tell.
-#[wasm_bindgen(getter_with_clone)]
-pub struct KeyProfile {
-    /// Lines read, with a key or without, in the part that is looked at or not.
-    #[wasm_bindgen(readonly)]
-    pub read: f64,
-    /// Lines without a key, which were left out.
-    #[wasm_bindgen(readonly, js_name = withoutKey)]
-    pub without_key: f64,
-    /// The most frequent keys.
-    #[wasm_bindgen(readonly, js_name = topKeys)]
-    pub top_keys: Vec<String>,
-    /// How often each came.
-    #[wasm_bindgen(readonly, js_name = topCounts)]
-    pub top_counts: Vec<f64>,
-    /// By how much those counts may be too low.
-    #[wasm_bindgen(readonly, js_name = topTooLow)]
-    pub top_too_low: f64,
-    /// When the first span of time begins, in seconds since 1970.
-    #[wasm_bindgen(readonly, js_name = rateFromSeconds)]
-    pub rate_from_seconds: f64,
-    /// How long a span is.
-    #[wasm_bindgen(readonly, js_name = rateWidthSeconds)]
-    pub rate_width_seconds: f64,
-    /// How many lines each span has; nothing where lines do not tell the time.
-    #[wasm_bindgen(readonly, js_name = rateCounts)]
-    pub rate_counts: Vec<f64>,
 }

@@ -1,36 +1,49 @@
-//! The engine in a browser: a few typed calls, and nothing computed twice.
+//! The engine for the page: typed calls for the page's workers.
 //!
-//! The page runs this in a worker. It hands over a log in chunks and takes back results;
-//! every number it shows comes from here.
+//! A worker passes a log in chunks and receives results. The engine computes every number
+//! that the page shows.
+//!
+//! Data crosses the boundary as plain JavaScript objects. Each type is declared once, in
+//! this crate: `tsify` writes its TypeScript declaration into the generated bindings. Long
+//! columns of numbers cross as typed arrays.
 
 mod advice;
-mod curve;
-mod inside;
-mod key;
+mod curves;
+mod generate;
+
+mod key_choice;
 mod key_feed;
 mod line_feed;
+mod log_examination;
+mod log_format;
+mod log_part;
 mod outcome;
 mod profile;
 mod registry;
-mod sample;
-mod sampling;
-mod shape;
+mod setting_error;
 mod simulator;
 mod stores;
+mod watched_filter;
 
-pub use advice::{AdviceGiven, Adviser, EstimateGiven, Wish};
-pub use curve::Curve;
-pub use inside::{ArrivedKey, CellLook, Inside, KeyLook, MistakeRow};
-pub use key::{KeyChoice, Merging, PreviewRow};
-pub use key_feed::{KeyFeed, KeyProfile};
-pub use outcome::Outcome;
-pub use profile::Profile;
-pub use registry::{FilterEntry, ParameterEntry, filters, misfit};
-pub use sample::generate;
-pub use sampling::LogPart;
-pub use shape::{KeyOffer, LogShape, shape_of};
-pub use simulator::Simulator;
-pub use stores::{StoreLook, StorePart, StorePrimer};
+pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
+pub use curves::{Curves, FilterCurves, Measures};
+pub use generate::generate;
+pub use key_choice::{Fields, KeyPart, KeySpec};
+pub use key_feed::KeyFeed;
+pub use log_examination::{LogExamination, NormalizationEffect, PreviewRow, examine_log};
+pub use log_format::KeyCandidate;
+pub use log_part::LogPart;
+pub use outcome::{Outcome, PredictedRates};
+pub use profile::{GapCount, KeyCount, LineProfile, LinesOverTime, StreamProfile};
+pub use registry::{
+    AllowedValues, FilterDescription, FilterDrawing, ParameterDescription, check_setting, filters,
+};
+pub use simulator::{RunResults, Simulator};
+pub use stores::{MissingBytes, StoreBuilder, StoreFileSize, StoreInspector, StorePart};
+pub use watched_filter::{
+    CellDetails, CellLayout, KeyEvidence, Mistake, MistakeList, ObservedKey, WatchedFilter,
+    WatchedState,
+};
 
 use dedupstore::lab::golden_states;
 use wasm_bindgen::prelude::*;
@@ -40,11 +53,16 @@ compile_error!(
     "build with -C target-feature=+simd128: a RUSTFLAGS variable replaces .cargo/config.toml"
 );
 
-/// The golden states as the lines of the golden file: `filter memory_bits digest`.
+/// Returns the golden states as the lines of the golden file: `filter memory_bits digest`.
 #[wasm_bindgen(js_name = goldenStates)]
 pub fn golden_state_lines() -> Vec<String> {
     golden_states()
         .into_iter()
         .map(|state| state.to_string())
         .collect()
+}
+
+/// Converts a message into the error that JavaScript receives.
+fn js_error(message: String) -> JsError {
+    JsError::new(&message)
 }

@@ -1,46 +1,46 @@
-//! Chunks of a log in, keys out: the same for all that reads a log.
+//! Splits chunks of a log into lines and finds their keys.
 
 use dedupstore::lab::Sampling;
 use dedupstore::lines::{KeyReader, LineBuffer, LineTooLong, Lines};
 use dedupstore::{Fingerprint, KeyHasher};
 
-use crate::key::KeyChoice;
+use crate::key_choice::KeyChoice;
 
 const DELIMITER: u8 = b'\n';
 
-/// A line that is wanted, and its key.
-pub struct Keyed<'a> {
+/// A line of the sample, and its key.
+pub struct KeyedLine<'a> {
     pub line: &'a [u8],
     pub key: &'a [u8],
     pub fingerprint: Fingerprint,
 }
 
-/// A log that comes in chunks, read line by line.
+/// Reads the lines of a log that arrives in chunks.
 pub struct LineFeed {
     lines: LineBuffer,
-    sieve: Sieve,
+    extractor: KeyExtractor,
 }
 
-/// Finds the keys of lines, and leaves out those that are not wanted.
-struct Sieve {
+/// Finds the keys of lines and skips lines outside the sample.
+struct KeyExtractor {
     keys: KeyReader,
     hasher: KeyHasher,
     sampling: Sampling,
-    read: u64,
-    without_key: u64,
+    lines_read: u64,
+    lines_without_key: u64,
 }
 
-impl Sieve {
+impl KeyExtractor {
     #[inline]
-    fn look(&mut self, line: &[u8], take: &mut impl FnMut(Keyed<'_>)) {
-        self.read += 1;
+    fn extract(&mut self, line: &[u8], take: &mut impl FnMut(KeyedLine<'_>)) {
+        self.lines_read += 1;
         let Some(key) = self.keys.key(line) else {
-            self.without_key += 1;
+            self.lines_without_key += 1;
             return;
         };
         let fingerprint = self.hasher.fingerprint(key);
-        if self.sampling.takes(fingerprint) {
-            take(Keyed {
+        if self.sampling.includes(fingerprint) {
+            take(KeyedLine {
                 line,
                 key,
                 fingerprint,
@@ -48,17 +48,17 @@ impl Sieve {
         }
     }
 
-    fn look_at_all(&mut self, lines: Lines<'_>, take: &mut impl FnMut(Keyed<'_>)) {
+    fn extract_all(&mut self, lines: Lines<'_>, take: &mut impl FnMut(KeyedLine<'_>)) {
         for line in lines {
-            if self.is_over() {
+            if self.is_complete() {
                 break;
             }
-            self.look(line.content, take);
+            self.extract(line.content, take);
         }
     }
 
-    fn is_over(&self) -> bool {
-        self.sampling.is_over_after(self.read)
+    fn is_complete(&self) -> bool {
+        self.sampling.ends_after(self.lines_read)
     }
 }
 
@@ -66,78 +66,85 @@ impl LineFeed {
     pub fn new(key: &KeyChoice, seed: u64, sampling: Sampling) -> Self {
         LineFeed {
             lines: LineBuffer::new(DELIMITER),
-            sieve: Sieve {
+            extractor: KeyExtractor {
                 keys: key.reader(),
                 hasher: KeyHasher::new(seed),
                 sampling,
-                read: 0,
-                without_key: 0,
+                lines_read: 0,
+                lines_without_key: 0,
             },
         }
     }
 
-    /// The next bytes of the log.
+    /// Reads the next bytes of the log.
     pub fn feed(
         &mut self,
         mut chunk: &[u8],
-        mut take: impl FnMut(Keyed<'_>),
+        mut take: impl FnMut(KeyedLine<'_>),
     ) -> Result<(), LineTooLong> {
-        while !chunk.is_empty() && !self.sieve.is_over() {
+        while !chunk.is_empty() && !self.extractor.is_complete() {
             if self.lines.is_empty() {
                 let (whole, rest) = Lines::complete(DELIMITER, chunk);
-                self.sieve.look_at_all(whole, &mut take);
+                self.extractor.extract_all(whole, &mut take);
                 chunk = rest;
             }
-            // Only a line that is in two chunks is copied.
+            // Copies only a line that spans two chunks.
             let rest = chunk.iter().position(|&byte| byte == DELIMITER);
             let space = self.lines.space()?;
             let count = rest.map_or(chunk.len(), |at| at + 1).min(space.len());
             space[..count].copy_from_slice(&chunk[..count]);
             self.lines.filled(count);
             chunk = &chunk[count..];
-            self.sieve
-                .look_at_all(self.lines.complete_lines(), &mut take);
+            self.extractor
+                .extract_all(self.lines.complete_lines(), &mut take);
         }
         Ok(())
     }
 
-    /// The log has ended: what follows the last newline is a line too.
-    pub fn finish(&mut self, mut take: impl FnMut(Keyed<'_>)) {
-        if let (false, Some(line)) = (self.sieve.is_over(), self.lines.last_line()) {
-            self.sieve.look(line.content, &mut take);
+    /// Ends the log. Text after the last newline is a line too.
+    pub fn finish(&mut self, mut take: impl FnMut(KeyedLine<'_>)) {
+        if let (false, Some(line)) = (self.extractor.is_complete(), self.lines.last_line()) {
+            self.extractor.extract(line.content, &mut take);
         }
     }
 
-    /// Whether no more of the log is wanted.
-    pub fn is_over(&self) -> bool {
-        self.sieve.is_over()
+    /// Whether the requested part of the log has been read.
+    pub fn is_complete(&self) -> bool {
+        self.extractor.is_complete()
     }
 
-    /// Lines read so far, wanted or not.
-    pub fn read(&self) -> u64 {
-        self.sieve.read
+    /// Lines read so far, inside the sample or not.
+    pub fn lines_read(&self) -> u64 {
+        self.extractor.lines_read
     }
 
-    /// Those among them that had no key.
-    pub fn without_key(&self) -> u64 {
-        self.sieve.without_key
+    /// Lines read so far that have no key.
+    pub fn lines_without_key(&self) -> u64 {
+        self.extractor.lines_without_key
     }
 
+    /// The part of the log that is read.
     pub fn sampling(&self) -> Sampling {
-        self.sieve.sampling
+        self.extractor.sampling
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key_choice::{KeyPart, KeySpec};
 
-    fn keys_of(log: &str, piece: usize, sampling: Sampling) -> Vec<String> {
-        let mut feed = LineFeed::new(&KeyChoice::whole_line(), 1, sampling);
+    fn keys_of(log: &str, chunk_bytes: usize, sampling: Sampling) -> Vec<String> {
+        let whole_line = KeySpec {
+            part: KeyPart::Line,
+            normalize: false,
+        };
+        let key = KeyChoice::new(&whole_line).expect("a valid key");
+        let mut feed = LineFeed::new(&key, 1, sampling);
         let mut keys = Vec::new();
         let mut take =
-            |keyed: Keyed<'_>| keys.push(String::from_utf8_lossy(keyed.key).into_owned());
-        for chunk in log.as_bytes().chunks(piece) {
+            |keyed: KeyedLine<'_>| keys.push(String::from_utf8_lossy(keyed.key).into_owned());
+        for chunk in log.as_bytes().chunks(chunk_bytes) {
             feed.feed(chunk, &mut take).expect("short lines");
         }
         feed.finish(&mut take);
@@ -145,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_lines_end_where_they_end_however_they_come() {
-        for piece in [1, 3, 100] {
-            let first = |lines| keys_of("a\nb\nc\nd", piece, Sampling::FirstLines(lines));
+    fn the_first_lines_do_not_depend_on_chunk_boundaries() {
+        for chunk_bytes in [1, 3, 100] {
+            let first = |lines| keys_of("a\nb\nc\nd", chunk_bytes, Sampling::FirstLines(lines));
             assert_eq!(first(2), ["a", "b"]);
             assert_eq!(first(4), ["a", "b", "c", "d"]);
             assert_eq!(first(9), ["a", "b", "c", "d"]);
@@ -155,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_key_all_lines_come_or_none() {
+    fn a_sample_of_keys_has_all_lines_of_each_of_its_keys() {
         let lines: Vec<String> = (0..4000).map(|i| format!("{}\n", i % 1000)).collect();
         let taken = keys_of(&lines.concat(), 77, Sampling::OneKeyIn(4));
         let times = |key: &String| taken.iter().filter(|it| *it == key).count();

@@ -1,145 +1,116 @@
-//! What a log looks like, and the keys to offer for it.
+//! The format of a log, in words, and the keys that its lines may have.
 
 use dedupstore::lines::Shape;
-use wasm_bindgen::prelude::*;
+use serde::Serialize;
+use tsify::Tsify;
 
-/// Columns offered of a table.
+use crate::key_choice::{Fields, KeyPart};
+
+/// The most columns of a table that are offered as keys.
 const MOST_COLUMNS: usize = 40;
 
-/// A line that is longer than this is worth a word.
+/// A first line longer than this gets a warning.
 const LONG_LINE_BYTES: usize = 256 << 10;
 
-/// The shape of a log.
-#[wasm_bindgen(getter_with_clone)]
-pub struct LogShape {
-    /// In words: "an access log".
-    #[wasm_bindgen(readonly)]
-    pub name: String,
-    /// Whether running over it makes sense.
-    #[wasm_bindgen(readonly, js_name = isText)]
-    pub is_text: bool,
-    /// What to look out for, if anything.
-    #[wasm_bindgen(readonly)]
-    pub caution: Option<String>,
-    /// The keys it may have, the likeliest first.
-    #[wasm_bindgen(readonly)]
-    pub offers: Vec<KeyOffer>,
-}
-
 /// A key that the lines of a log may have.
-#[wasm_bindgen(getter_with_clone)]
-#[derive(Clone)]
-pub struct KeyOffer {
-    /// For people.
-    #[wasm_bindgen(readonly)]
+#[derive(Serialize, Tsify)]
+pub struct KeyCandidate {
+    /// A name for the page's user.
     pub label: String,
-    /// Fields counted from 1; none if it is no field.
-    #[wasm_bindgen(readonly)]
-    pub fields: Vec<u32>,
-    /// What separates fields; nothing for blanks.
-    #[wasm_bindgen(readonly)]
-    pub delimiter: Option<String>,
-    /// The path of a JSON value.
-    #[wasm_bindgen(readonly)]
-    pub path: Option<String>,
+    /// The part of the line.
+    pub part: KeyPart,
 }
 
-impl KeyOffer {
+impl KeyCandidate {
     fn whole_line() -> Self {
-        KeyOffer {
+        KeyCandidate {
             label: "The whole line".to_owned(),
-            fields: Vec::new(),
-            delimiter: None,
-            path: None,
+            part: KeyPart::Line,
         }
     }
 
-    fn fields(label: &str, fields: &[u32], delimiter: Option<u8>) -> Self {
-        KeyOffer {
+    fn fields(label: &str, numbers: &[u32], delimiter: Option<u8>) -> Self {
+        KeyCandidate {
             label: label.to_owned(),
-            fields: fields.to_vec(),
-            delimiter: delimiter.map(|byte| char::from(byte).to_string()),
-            path: None,
+            part: KeyPart::Fields(Fields {
+                numbers: numbers.to_vec(),
+                delimiter: delimiter.map(|byte| char::from(byte).to_string()),
+            }),
         }
     }
 
     fn json(path: &str) -> Self {
-        KeyOffer {
+        KeyCandidate {
             label: path.to_owned(),
-            path: Some(path.to_owned()),
-            ..KeyOffer::whole_line()
+            part: KeyPart::Json(path.to_owned()),
         }
     }
 }
 
-/// The shape of a log that begins with these bytes.
-#[wasm_bindgen(js_name = shapeOf)]
-pub fn shape_of(head: &[u8]) -> LogShape {
-    let shape = Shape::of(head);
-    let (name, mut offers) = match &shape {
-        Shape::Empty => ("nothing", Vec::new()),
-        Shape::Binary => ("binary data, not lines of text", Vec::new()),
-        Shape::Urls => ("a URL a line", Vec::new()),
-        Shape::AccessLog => (
-            "a web server's access log",
-            vec![
-                KeyOffer::fields("URL asked for", &[7], None),
-                KeyOffer::fields("IP address", &[1], None),
-                KeyOffer::fields("IP address and URL", &[1, 7], None),
-            ],
-        ),
+/// Names the format of a log.
+pub fn name(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Empty => "an empty file",
+        Shape::Binary => "binary data, not lines of text",
+        Shape::Urls => "one URL per line",
+        Shape::AccessLog => "a web server's access log",
+        Shape::Table { delimiter, .. } => match delimiter {
+            b'\t' => "a table with tabs (TSV)",
+            b',' => "a table with commas (CSV)",
+            _ => "a table with semicolons",
+        },
+        Shape::JsonLines { .. } => "JSON lines",
+        _ => "lines of text",
+    }
+}
+
+/// Lists the keys that the lines may have, the most likely first.
+pub fn key_candidates(shape: &Shape) -> Vec<KeyCandidate> {
+    let mut candidates = match shape {
+        Shape::AccessLog => vec![
+            KeyCandidate::fields("Requested URL", &[7], None),
+            KeyCandidate::fields("IP address", &[1], None),
+            KeyCandidate::fields("IP address and URL", &[1, 7], None),
+        ],
         Shape::Table {
             delimiter,
             names,
             columns,
             ..
         } => {
-            let offers = (0..(*columns).min(MOST_COLUMNS)).map(|index| {
+            let column = |index: usize| {
                 let number = index as u32 + 1;
                 let label = match names.get(index) {
                     Some(name) => format!("Column {number}: {name}"),
                     None => format!("Column {number}"),
                 };
-                KeyOffer::fields(&label, &[number], Some(*delimiter))
-            });
-            let name = match delimiter {
-                b'\t' => "a table with tabs (TSV)",
-                b',' => "a table with commas (CSV)",
-                _ => "a table with semicolons",
+                KeyCandidate::fields(&label, &[number], Some(*delimiter))
             };
-            (name, offers.collect())
+            (0..(*columns).min(MOST_COLUMNS)).map(column).collect()
         }
-        Shape::JsonLines { paths } => {
-            let offers = paths.iter().map(|path| KeyOffer::json(path));
-            ("JSON lines", offers.collect())
-        }
-        _ => ("plain lines", Vec::new()),
+        Shape::JsonLines { paths } => paths.iter().map(|path| KeyCandidate::json(path)).collect(),
+        _ => Vec::new(),
     };
-    offers.push(KeyOffer::whole_line());
-    LogShape {
-        name: name.to_owned(),
-        caution: caution(&shape, head).map(str::to_owned),
-        is_text: !matches!(shape, Shape::Binary | Shape::Empty),
-        offers,
-    }
+    candidates.push(KeyCandidate::whole_line());
+    candidates
 }
 
-/// What a person who chose this log may have overlooked.
-fn caution(shape: &Shape, head: &[u8]) -> Option<&'static str> {
+/// Returns what the page's user should know before running this log; None if there is
+/// nothing unusual.
+pub fn warning(shape: &Shape, head: &[u8]) -> Option<&'static str> {
     match shape {
         Shape::Binary => Some(
-            "This is no text. It can be run, cut wherever a byte happens to be a newline, but \
-             what comes of it means little.",
+            "This is not a text file. A run would split it wherever a byte equals a newline, \
+             and the results would mean little.",
         ),
         Shape::Table { quoted: true, .. } => Some(
-            "Some fields are quoted and hold the delimiter, which separates fields all the same, \
-             as with `cut`: columns behind such a field are off by one or more. A regular \
-             expression can tell them apart.",
+            "Some quoted fields contain the delimiter, and the delimiter inside quotes also \
+             separates fields, as with `cut`. Columns after such a field are shifted. Use a \
+             regular expression to select the key.",
         ),
-        _ if head.len() >= LONG_LINE_BYTES && !head.contains(&b'\n') => Some(
-            "The first line has no end in sight: a key is found in a whole line, which must fit \
-             in memory.",
-        ),
+        _ if head.len() >= LONG_LINE_BYTES && !head.contains(&b'\n') => {
+            Some("The first line is very long. Is this a line-based log?")
+        }
         _ => None,
     }
 }

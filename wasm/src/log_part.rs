@@ -1,37 +1,27 @@
-//! Which part of a log is read, as the page chooses it.
+//! The part of a log that is read.
 
 use dedupstore::lab::Sampling;
-use wasm_bindgen::prelude::*;
+use serde::Deserialize;
+use tsify::Tsify;
 
-/// A part of a log.
-#[wasm_bindgen]
-#[derive(Clone, Copy)]
-pub struct LogPart {
-    pub(crate) sampling: Sampling,
+/// The part of a log that is read.
+#[derive(Clone, Copy, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub enum LogPart {
+    /// All lines.
+    All,
+    /// All lines of one key in this many, in as much less memory. The hash selects the keys.
+    OneKeyIn(u32),
+    /// The first lines, as many as this.
+    FirstLines(f64),
 }
 
-#[wasm_bindgen]
-impl LogPart {
-    /// All of it.
-    pub fn all() -> LogPart {
-        LogPart {
-            sampling: Sampling::All,
-        }
-    }
-
-    /// Every line of one key in so many.
-    #[wasm_bindgen(js_name = oneKeyIn)]
-    pub fn one_key_in(keys: f64) -> LogPart {
-        LogPart {
-            sampling: Sampling::OneKeyIn(keys as u64),
-        }
-    }
-
-    /// So many lines from the beginning.
-    #[wasm_bindgen(js_name = firstLines)]
-    pub fn first_lines(lines: f64) -> LogPart {
-        LogPart {
-            sampling: Sampling::FirstLines(lines as u64),
+impl From<LogPart> for Sampling {
+    fn from(part: LogPart) -> Self {
+        match part {
+            LogPart::All => Sampling::All,
+            LogPart::OneKeyIn(keys) => Sampling::OneKeyIn(keys.into()),
+            LogPart::FirstLines(lines) => Sampling::FirstLines(lines as u64),
         }
     }
 }

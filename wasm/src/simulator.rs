@@ -1,99 +1,131 @@
-//! A run of filters over the keys of a log, which come in batches.
+//! A run of several filters over the keys of one log.
 
 use dedupstore::lab::{Clock, Sampling, Simulation, Truth};
 use dedupstore::theory::Prediction;
 use dedupstore::{FilterSpec, Fingerprint};
+use serde::Serialize;
+use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
-use crate::curve::Curve;
+use crate::curves::Curves;
+use crate::js_error;
+use crate::log_part::LogPart;
 use crate::outcome::Outcome;
-use crate::profile::Profile;
-use crate::sampling::LogPart;
+use crate::profile::{GapCount, StreamProfile};
+use crate::setting_error::create_error;
 
-/// Filters side by side over the keys of one log, against the truth that comes with them.
+/// Runs several filters over the keys of one log and compares them with the truth.
 #[wasm_bindgen]
 pub struct Simulator {
     simulation: Simulation,
     clock: PerformanceClock,
     sampling: Sampling,
+    /// The memory asked for, per filter.
+    memory_bits: Vec<u64>,
     predictions: Vec<Option<Prediction>>,
+}
+
+/// The results of a run so far.
+#[derive(Serialize, Tsify)]
+#[tsify(missing_as_null)]
+pub struct RunResults {
+    /// One per filter, in the order in which they were added.
+    pub outcomes: Vec<Outcome>,
+    /// The rates against the position in the log.
+    pub curves: Curves,
+    /// Properties of the log.
+    pub profile: StreamProfile,
 }
 
 #[wasm_bindgen]
 impl Simulator {
-    /// A run under a seed, a whole number up to 2^53, over a part of a log; enter filters
-    /// before the first keys.
+    /// Creates a run. The seed is an integer below 2^53. Add filters before the first keys.
     #[wasm_bindgen(constructor)]
-    pub fn new(seed: f64, part: &LogPart) -> Simulator {
-        Simulator {
+    pub fn new(seed: f64, part: Ts<LogPart>) -> Result<Simulator, JsError> {
+        Ok(Simulator {
             simulation: Simulation::new(seed as u64, Truth::for_fingerprints()),
             clock: PerformanceClock::find(),
-            sampling: part.sampling,
+            sampling: part.to_rust()?.into(),
+            memory_bits: Vec::new(),
             predictions: Vec::new(),
-        }
+        })
     }
 
-    /// Enters a filter by its text form, in the memory that it would have over the whole
-    /// log. Fails with a sentence for people.
-    pub fn enter(&mut self, filter: &str, memory_bits: f64) -> Result<(), JsError> {
+    /// Adds a filter in its text form, with the memory that it would have over the whole
+    /// log. The error is a sentence for the page's user.
+    #[wasm_bindgen(js_name = addFilter)]
+    pub fn add_filter(&mut self, filter: &str, memory_bits: f64) -> Result<(), JsError> {
         let spec: FilterSpec = filter.parse()?;
-        let memory_bits = self.sampling.memory_bits(memory_bits as u64);
-        Ok(self.simulation.enter(&spec, memory_bits)?)
+        let memory_bits = memory_bits as u64;
+        self.simulation
+            .add_filter(&spec, self.sampling.memory_bits(memory_bits))
+            .map_err(|error| js_error(create_error(&error)))?;
+        self.memory_bits.push(memory_bits);
+        Ok(())
     }
 
-    /// The next keys of the log, by the fingerprints that they have under the run's seed, and
-    /// whether each comes for the first time: 1 or 0.
-    pub fn take(&mut self, fingerprints: &[u64], first: &[u8]) {
+    /// Observes the next keys of the log: their fingerprints under the run's seed, and 1 per
+    /// first occurrence, 0 per repeat.
+    pub fn observe(&mut self, fingerprints: &[u64], first: &[u8]) {
         for (&fingerprint, &first) in fingerprints.iter().zip(first) {
             self.simulation
-                .push_judged(Fingerprint(fingerprint), first != 0, &self.clock);
+                .push_with_truth(Fingerprint(fingerprint), first != 0, &self.clock);
         }
         self.simulation.flush(&self.clock);
     }
 
-    /// Asks theory about the log as far as it has come. Outcomes and curves show its last
-    /// answer.
+    /// Evaluates the formulas for the log so far. `results` returns the latest predictions.
     pub fn predict(&mut self) {
         self.predictions = self.simulation.predictions();
     }
 
-    /// Lines run over so far.
+    /// Lines observed so far.
     #[wasm_bindgen(getter)]
     pub fn count(&self) -> f64 {
         self.simulation.count() as f64
     }
 
-    /// The results so far, one a filter in the order they were entered.
-    pub fn outcomes(&self) -> Vec<Outcome> {
+    /// Returns the results so far, with curves of at most `stretches` stretches.
+    pub fn results(&self, stretches: usize) -> Result<Ts<RunResults>, JsError> {
+        let mut curves = Curves::default();
+        for (index, run) in self.simulation.runs().iter().enumerate() {
+            curves.push(run, self.prediction(index), stretches);
+        }
+        let results = RunResults {
+            outcomes: self.outcomes(),
+            curves,
+            profile: self.profile(),
+        };
+        Ok(results.into_ts()?)
+    }
+}
+
+impl Simulator {
+    fn outcomes(&self) -> Vec<Outcome> {
         let summaries = self.simulation.measurements("log").into_iter();
         summaries
+            .zip(&self.memory_bits)
             .enumerate()
-            .map(|(index, summary)| Outcome::new(summary, self.prediction(index)))
+            .map(|(index, (summary, &memory_bits))| {
+                Outcome::new(summary, memory_bits, self.prediction(index))
+            })
             .collect()
     }
 
-    /// How the `index`-th filter has done over the log so far, in at most so many
-    /// stretches.
-    pub fn curve(&self, index: usize, stretches: usize) -> Option<Curve> {
-        let contestant = self.simulation.contestants().get(index)?;
-        Some(Curve::new(
-            contestant.board().curve_of(stretches),
-            contestant.set().filter().cells(),
-            contestant.memory_bits(),
-            self.prediction(index).cloned(),
-        ))
-    }
-
-    /// What the log is like so far.
-    pub fn profile(&self) -> Profile {
+    fn profile(&self) -> StreamProfile {
         let gaps = self.simulation.gaps();
         let octaves = gaps.histogram().octaves();
-        Profile {
-            count: self.simulation.count() as f64,
-            distinct: self.simulation.distinct() as f64,
-            gap_from: octaves.iter().map(|octave| octave.from as f64).collect(),
-            gap_count: octaves.iter().map(|octave| octave.count as f64).collect(),
-            gaps_sampled_one_in: gaps.sampled_one_in() as f64,
+        StreamProfile {
+            count: self.simulation.count(),
+            distinct: self.simulation.distinct(),
+            gaps: octaves
+                .iter()
+                .map(|octave| GapCount {
+                    from: octave.from,
+                    count: octave.count,
+                })
+                .collect(),
+            gaps_sampled_one_in: gaps.sampled_one_in(),
         }
     }
 
@@ -102,7 +134,7 @@ impl Simulator {
     }
 }
 
-/// The worker's clock, if there is one.
+/// The worker's clock; None outside a worker.
 struct PerformanceClock(Option<web_sys::Performance>);
 
 impl PerformanceClock {

@@ -1,73 +1,73 @@
-// The page: takes the form's order to the engine and the engine's numbers to the page.
-// It computes none of them.
+// The page: connects the form, the engine and the results.
 
-import { AdviceView } from './advice-view.js';
-import { find, withCode } from './element.js';
-import { Clerk, Run } from './engine.js';
-import { FilterList } from './filter-list.js';
-import { InvalidInput } from './invalid-input.js';
-import { LookInside } from './inside/view.js';
-import { KeyInput } from './key-input.js';
-import { readLink, writeLink } from './link.js';
-import { LogInput } from './log-input.js';
-import { MapView } from './map-view.js';
-import { MemoryInput } from './memory-input.js';
-import { PaceInput } from './pace-input.js';
-import { PartInput, markSample } from './part-input.js';
-import type { RunOrder, Snapshot } from './protocol.js';
-import { RunView } from './run-view.js';
-import { SeedInput } from './seed-input.js';
-import { StoreDownload } from './store-download.js';
-import { StoreView } from './store-view.js';
-import { TakeAway } from './take-away.js';
+import { AdviceView } from './advice/view.js';
+import { QueryClient } from './engine/queries.js';
+import type { RunRequest, Snapshot } from './engine/run-protocol.js';
+import { Run } from './engine/run.js';
+import { ExportView } from './export/view.js';
+import { InsideView } from './inside/view.js';
+import { MapView } from './map/view.js';
+import { PaceControls } from './results/pace-controls.js';
+import { RunView } from './results/run-view.js';
+import { FilterList } from './setup/filter-list.js';
+import { KeyInput } from './setup/key-input.js';
+import { LogInput } from './setup/log-input.js';
+import { LogPartInput, keysPerSampledKey, markSample } from './setup/log-part-input.js';
+import { MemoryInput } from './setup/memory-input.js';
+import { SeedInput } from './setup/seed-input.js';
+import { readLink, writeLink } from './setup/share-link.js';
+import { type DownloadOffer, StoreDownload } from './store/download.js';
+import { StoreInspectView } from './store/inspect-view.js';
+import { find, withCode } from './ui/element.js';
+import { InvalidInput } from './ui/invalid-input.js';
 
 const message = find('message', HTMLElement);
 const runButton = find('run', HTMLButtonElement);
-const clerk = new Clerk();
+const queries = new QueryClient();
 const memory = new MemoryInput();
-const key = new KeyInput(clerk);
-const stores = new StoreView();
-const log = new LogInput(clerk, {
-  dropped: (transfer) => stores.take(transfer),
-  taken(log) {
-    memory.showDistinct(undefined);
+const key = new KeyInput(queries);
+const storeInspector = new StoreInspectView();
+const log = new LogInput(queries, {
+  storeDropped: (transfer) => storeInspector.inspectDropped(transfer),
+  logChanged(log) {
+    memory.setDistinct(undefined);
     advice.clear();
-    key.look(log);
+    key.examine(log);
   },
-  complain,
+  showError,
 });
-const part = new PartInput();
+const part = new LogPartInput();
 const filters = new FilterList();
 const advice = new AdviceView({
-  async order() {
+  async source() {
     const { name, content } = log.log();
     const memoryBits = memory.bits();
     return { log: content, name, key: await key.settled(), part: part.part(), memoryBits };
   },
-  use: (specs) => filters.restore(specs),
-  complain,
+  useFilters: (specs) => filters.restore(specs),
+  showError,
 });
 const seed = new SeedInput();
-const pace = new PaceInput();
-const view = new RunView();
-const map = new MapView(clerk, complain);
-const inside = new LookInside();
-const takeAway = new TakeAway(linkNow);
+const paceControls = new PaceControls();
+const runView = new RunView();
+const map = new MapView(queries, showError);
+const inside = new InsideView();
+const exportView = new ExportView(currentLink);
 const storeDownload = new StoreDownload();
 let run: Run | undefined;
 let latest: Snapshot | undefined;
-let latestOrder: RunOrder | undefined;
-/** Counts the runs, so that one that was given up before it began does not begin. */
-let started = 0;
+let latestOffer: DownloadOffer | undefined;
+/** Counts the runs, so that one that was cancelled while it started does not run. */
+let lastRun = 0;
 
-clerk
-  .ask({ kind: 'registry' })
+queries
+  .ask({ kind: 'filters' })
   .then((answer) => {
     filters.fill(answer.filters);
-    map.know(answer.filters);
-    restore();
+    map.setFilters(answer.filters);
+    restoreLink();
   })
-  .catch((error: Error) => complain(error.message));
+  .catch((error: Error) => showError(error.message));
 
 find('setup', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault();
@@ -76,106 +76,107 @@ find('setup', HTMLFormElement).addEventListener('submit', (event) => {
 
 find('cancel', HTMLButtonElement).addEventListener('click', () => {
   end();
-  view.cancel(latest);
+  runView.cancel(latest);
   if (latest === undefined) {
-    takeAway.clear();
+    exportView.clear();
   } else {
-    storeDownload.offer(latestOrder);
+    storeDownload.offer(latestOffer);
   }
-  // The button that had the keyboard's attention is gone.
+  // The focused button is gone.
   runButton.focus();
 });
 
 async function start(): Promise<void> {
-  let order: Omit<RunOrder, 'key'>;
+  let request: Omit<RunRequest, 'key'>;
   try {
-    order = readForm();
+    request = readForm();
   } catch (error) {
     if (error instanceof InvalidInput) {
-      complain(error.message);
+      showError(error.message);
       return;
     }
     throw error;
   }
   end();
-  const mine = started;
-  complain('');
+  const id = lastRun;
+  showError('');
   latest = undefined;
   map.clear();
   inside.clear();
-  pace.begin();
-  view.begin(order.name, order.entries.length);
+  paceControls.reset();
+  runView.begin(request.name, request.filters.length);
   try {
-    const chosen = await key.settled();
-    if (mine === started) {
-      race({ ...order, key: chosen });
+    const settled = await key.settled();
+    if (id === lastRun) {
+      startRun({ ...request, key: settled });
     }
   } catch (error) {
     failed(error instanceof Error ? error.message : String(error));
   }
 }
 
-function race(order: RunOrder): void {
+function startRun(request: RunRequest): void {
+  const offer: DownloadOffer = { request, keyOptions: key.options };
+  latestOffer = offer;
   storeDownload.offer(undefined);
-  latestOrder = order;
-  markSample(order.part);
-  const setting = {
-    seed: order.seed,
-    normalize: order.key.normalize,
+  markSample(request.part);
+  const settings = {
+    seed: request.seed,
+    normalize: request.key.normalize,
     keyOptions: key.options,
-    log: order.name,
+    log: request.name,
   };
-  const take = (snapshot: Snapshot) => {
+  const update = (snapshot: Snapshot) => {
     latest = snapshot;
     const { part, profile } = snapshot;
-    memory.showDistinct(profile.distinct * (part.kind === 'keys' ? part.oneIn : 1));
-    takeAway.show(snapshot, setting);
+    memory.setDistinct(profile.distinct * keysPerSampledKey(part));
+    exportView.show(snapshot, settings);
   };
-  run = new Run(order, {
+  run = new Run(request, {
     progress(snapshot, isPaused) {
-      take(snapshot);
-      view.progress(snapshot, isPaused);
+      update(snapshot);
+      runView.progress(snapshot, isPaused);
     },
     finished(snapshot) {
-      take(snapshot);
-      view.finish(snapshot);
-      map.offer(order);
-      storeDownload.offer(order);
+      update(snapshot);
+      runView.finish(snapshot);
+      map.offer(request);
+      storeDownload.offer(offer);
     },
     failed,
   });
-  pace.follow(run);
-  inside.offer(order);
+  paceControls.control(run);
+  inside.offer(request);
 }
 
 function failed(reason: string): void {
-  view.fail();
-  takeAway.clear();
-  complain(reason);
+  runView.fail();
+  exportView.clear();
+  showError(reason);
 }
 
 function end(): void {
-  started += 1;
+  lastRun += 1;
   run?.cancel();
   run = undefined;
-  pace.follow(undefined);
+  paceControls.control(undefined);
 }
 
-function readForm(): Omit<RunOrder, 'key'> {
+function readForm(): Omit<RunRequest, 'key'> {
   const { name, content } = log.log();
   const memoryBits = memory.bits();
   return {
     log: content,
     name,
     part: part.part(),
-    entries: filters.specs().map((filter) => ({ filter, memoryBits })),
+    filters: filters.specs().map((filter) => ({ filter, memoryBits })),
     seed: seed.seed(),
     pace: { kind: 'full' },
   };
 }
 
-/** The address of this page as it is set now, without the log. */
-function linkNow(): string {
+/** The address of this page with the current settings, without the log. */
+function currentLink(): string {
   return writeLink(location.href, {
     memoryBits: memory.bits(),
     seed: seed.seed(),
@@ -183,36 +184,36 @@ function linkNow(): string {
     key: key.spec(),
     sample: log.sample,
     part: part.part(),
-    wish: advice.wish(),
+    requirements: advice.requirements(),
   });
 }
 
-function restore(): void {
-  const state = readLink(location.href);
-  if (state === null) {
+function restoreLink(): void {
+  const settings = readLink(location.href);
+  if (settings === null) {
     return;
   }
-  if (state.memoryBits !== null && state.memoryBits > 0) {
-    memory.restore(state.memoryBits);
+  if (settings.memoryBits !== null && settings.memoryBits > 0) {
+    memory.restore(settings.memoryBits);
   }
-  if (state.seed !== null) {
-    seed.restore(state.seed);
+  if (settings.seed !== null) {
+    seed.restore(settings.seed);
   }
-  if (state.filters.length > 0) {
-    filters.restore(state.filters);
+  if (settings.filters.length > 0) {
+    filters.restore(settings.filters);
   }
-  if (state.key !== null) {
-    key.restore(state.key);
+  if (settings.key !== null) {
+    key.restore(settings.key);
   }
-  part.restore(state.part);
-  advice.restore(state.wish);
-  if (state.sample !== null) {
-    log.loadSample(state.sample);
+  part.restore(settings.part);
+  advice.restore(settings.requirements);
+  if (settings.sample !== null) {
+    log.loadSample(settings.sample);
   }
 }
 
-/** Says what is wrong; '' when nothing is. */
-function complain(text: string): void {
+/** Shows an error; '' removes it. */
+function showError(text: string): void {
   message.replaceChildren(...withCode(text));
   if (text !== '') {
     message.scrollIntoView({ block: 'nearest' });

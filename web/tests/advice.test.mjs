@@ -1,24 +1,24 @@
-// Advice is that of the command line for the same log, memory and wishes, and its filters
-// can be raced at a click.
+// The page gives the same advice as the command line for the same log, memory and
+// requirements, and can run the recommended filters.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
-import { SAMPLE_LINES, advise, generated } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { SAMPLE_LINES, advise, generateSample } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
-const visit = stage();
+const visit = startBrowser();
 const SHOWN = 6;
 
 /** @param {Playground} playground */
-async function ask({ page }) {
-  await page.getByRole('button', { name: 'Ask for advice' }).click();
+async function getAdvice({ page }) {
+  await page.getByRole('button', { name: 'Get advice' }).click();
   await page.locator('#advice-answer').waitFor();
 }
 
-/** The choice and the runners-up as shown. @param {Playground} playground */
-function shown({ page }) {
+/** The recommended filter and the runners-up on the page. @param {Playground} playground */
+function shownEstimates({ page }) {
   return page.locator('#advice-table tbody tr').evaluateAll((rows) =>
     rows.map((row) => {
       /** @param {string} column */
@@ -39,91 +39,91 @@ function shown({ page }) {
  * @param {Buffer} log
  * @param {string[]} options
  */
-async function assertAdvisedAs(playground, log, options) {
-  await ask(playground);
+async function assertSameAdvice(playground, log, options) {
+  await getAdvice(playground);
   const printed = advise(log, options);
   const rows = [printed.choice, ...printed.runners_up].slice(0, SHOWN);
   const expected = rows.map(({ filter, fpr, fnr, cost }) => ({ filter, fpr, fnr, cost }));
-  assert.deepEqual(await shown(playground), expected);
+  assert.deepEqual(await shownEstimates(playground), expected);
   const answer = playground.page.locator('#advice-answer');
   const sentence = (await answer.locator('.advice-sentence').innerText()).replaceAll('\u00a0', ' ');
-  assert.ok(sentence.startsWith(`Take ${printed.filter} in `), sentence);
+  assert.ok(sentence.startsWith(`Use ${printed.filter} in `), sentence);
   assert.ok(sentence.includes(printed.reason), sentence);
   assert.equal(await answer.getAttribute('data-keeps-bounds'), String(printed.keeps_bounds));
 }
 
-test('for each preference, with bounds and with costs', async () => {
-  const log = generated('Access log');
+test('advice for each preference, with bounds and with costs', async () => {
+  const log = generateSample('Access log');
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');
     const field = ['--field', '7'];
-    await assertAdvisedAs(playground, log, ['--memory', '8KiB', ...field]);
-    await page.getByText('What can you bear?').click();
+    await assertSameAdvice(playground, log, ['--memory', '8KiB', ...field]);
+    await page.getByText('Requirements').click();
     for (const prefer of ['no-drops', 'no-repeats']) {
       await page.getByLabel('Which is worse?').selectOption(prefer);
-      await assertAdvisedAs(playground, log, ['--memory', '8KiB', '--prefer', prefer, ...field]);
+      await assertSameAdvice(playground, log, ['--memory', '8KiB', '--prefer', prefer, ...field]);
     }
     await page.getByLabel('Which is worse?').selectOption('balanced');
     await page.getByLabel('New keys dropped, at most').fill('0.5');
-    await page.getByLabel('A repeat let through costs').fill('3');
+    await page.getByLabel('Cost of a missed repeat').fill('3');
     await playground.setMemory(2, 'KiB');
-    const wishes = ['--max-fpr', '0.5%', '--cost-fn', '3'];
-    await assertAdvisedAs(playground, log, ['--memory', '2KiB', ...wishes, ...field]);
-    await page.getByLabel('Repeats let through, at most').fill('0.01');
-    await assertAdvisedAs(playground, log, ['--memory', '2KiB', ...wishes, '--max-fnr', '0.01%', ...field]);
+    const requirements = ['--max-fpr', '0.5%', '--cost-fn', '3'];
+    await assertSameAdvice(playground, log, ['--memory', '2KiB', ...requirements, ...field]);
+    await page.getByLabel('Repeats missed, at most').fill('0.01');
+    await assertSameAdvice(playground, log, ['--memory', '2KiB', ...requirements, '--max-fnr', '0.01%', ...field]);
     assert.equal(await page.locator('#advice-answer').getAttribute('data-keeps-bounds'), 'false');
   });
 });
 
-test('its filters are put in the race, and a link keeps what was wished for', async () => {
+test('the recommended filters can be run, and a link restores the requirements', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Click stream');
     await page.getByLabel('Which part of a line').selectOption({ label: 'click' });
     await page.locator('#key-preview li', { hasText: /^c/ }).first().waitFor();
-    await page.getByText('What can you bear?').click();
-    await page.getByLabel('A dropped new key costs').fill('2');
-    await ask(playground);
-    const advised = (await shown(playground)).map(({ filter }) => filter);
+    await page.getByText('Requirements').click();
+    await page.getByLabel('Cost of a dropped new key').fill('2');
+    await getAdvice(playground);
+    const recommended = (await shownEstimates(playground)).map(({ filter }) => filter);
     await page.getByRole('button', { name: 'Use these filters' }).click();
     await playground.run();
-    const raced = (await playground.outcomes()).map(({ filter }) => filter);
-    assert.deepEqual(raced, advised);
-    await page.getByRole('button', { name: 'Copy a link to this setting' }).click();
-    await page.locator('#take-said', { hasText: 'The link' }).waitFor();
+    const run = (await playground.outcomes()).map(({ filter }) => filter);
+    assert.deepEqual(run, recommended);
+    await page.getByRole('button', { name: 'Copy a link to these settings' }).click();
+    await page.locator('#export-status', { hasText: 'Link copied' }).waitFor();
     const link = page.url();
     await page.goto('about:blank');
     await page.goto(link);
     await playground.ready();
     await page.locator('#log-name', { hasText: 'clicks.jsonl' }).waitFor();
     await playground.examined();
-    await ask(playground);
-    assert.deepEqual((await shown(playground)).map(({ filter }) => filter), advised);
+    await getAdvice(playground);
+    assert.deepEqual((await shownEstimates(playground)).map(({ filter }) => filter), recommended);
   });
 });
 
-test('what cannot be meant is said, and an answer goes when the question changes', async () => {
+test('invalid requirements are reported, and a changed setting removes the advice', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    const button = page.getByRole('button', { name: 'Ask for advice' });
+    const button = page.getByRole('button', { name: 'Get advice' });
     await button.click();
     await playground.message.filter({ hasText: 'There is no log' }).waitFor();
     await playground.loadSample();
-    await page.getByText('What can you bear?').click();
+    await page.getByText('Requirements').click();
     await page.getByLabel('New keys dropped, at most').fill('120');
     await button.click();
     await playground.message.filter({ hasText: 'from 0 to 100' }).waitFor();
     await page.getByLabel('New keys dropped, at most').fill('');
-    await page.getByLabel('A dropped new key costs').fill('-1');
+    await page.getByLabel('Cost of a dropped new key').fill('-1');
     await button.click();
     await playground.message.filter({ hasText: 'cost must be' }).waitFor();
-    await page.getByLabel('A dropped new key costs').fill('1');
+    await page.getByLabel('Cost of a dropped new key').fill('1');
     await playground.setMemory(1, 'B');
     await button.click();
-    await playground.message.filter({ hasText: /at least \d+ bits/ }).waitFor();
+    await playground.message.filter({ hasText: /at least \d+ B; you gave 1 B/ }).waitFor();
     await playground.setMemory(4, 'KiB');
-    await ask(playground);
+    await getAdvice(playground);
     assert.ok(await playground.message.isHidden());
     await playground.setMemory(5, 'KiB');
     await page.locator('#memory-size').blur();

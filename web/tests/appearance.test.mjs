@@ -1,11 +1,11 @@
-// The page in both colour schemes, on a desk and in a hand: legible to everyone, and
-// never wider than the window. Leaves a picture of each in test-output.
+// The page in both colour schemes, on a desktop and on a phone: accessible, and never wider
+// than the window. Writes screenshots to test-output.
 
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
-import { assertAccessible, assertNotWiderThanWindow, takePicture } from './looks.mjs';
+import { startBrowser } from './browser.mjs';
+import { assertAccessible, assertNotWiderThanWindow, takeScreenshot } from './appearance-checks.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 
 for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   for (const width of [1280, 390]) {
@@ -13,19 +13,19 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       await visit(
         async (playground) => {
           const { page } = playground;
-          const picture = `${colorScheme}-${width}`;
+          const name = `${colorScheme}-${width}`;
           await assertAccessible(page);
           await assertNotWiderThanWindow(page);
-          await takePicture(page, `${picture}-before`);
+          await takeScreenshot(page, `${name}-before`);
           await playground.loadSample();
           await playground.run();
-          await takePicture(page, picture);
+          await takeScreenshot(page, name);
           await page.locator('details').evaluateAll((all) => {
             all.forEach((details) => details.setAttribute('open', ''));
           });
           await assertAccessible(page);
           await assertNotWiderThanWindow(page);
-          await takePicture(page, `${picture}-open`);
+          await takeScreenshot(page, `${name}-open`);
         },
         { colorScheme, width },
       );

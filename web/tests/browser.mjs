@@ -1,4 +1,4 @@
-// A real browser on the built page. Whatever it complains of fails the test.
+// A real browser with the built page. A test fails if the browser reports any problem.
 
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
@@ -7,8 +7,9 @@ import { Playground } from './playground.mjs';
 import { serve } from './server.mjs';
 
 /**
- * With every window the browser starts pages of its own for what the address bar may one day
- * suggest: as much work as ours. Playwright's list is repeated, as only the last one counts.
+ * For each window Chromium starts pages of its own for the suggestions of the address bar:
+ * as much work as our page. Only the last `--disable-features` counts, so Playwright's list
+ * is repeated.
  */
 const SUGGESTIONS = ['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'];
 const PLAYWRIGHT_DISABLES = [
@@ -36,10 +37,10 @@ const FLAGS = [
   '--disable-sync',
   `--disable-features=${[...PLAYWRIGHT_DISABLES, ...SUGGESTIONS].join(',')}`,
 ];
-const LIMIT_MILLISECONDS = 15_000;
+const TIMEOUT_MILLISECONDS = 15_000;
 
 /**
- * @typedef {object} Look
+ * @typedef {object} Appearance
  * @property {'light' | 'dark'} [colorScheme]
  * @property {number} [width]
  */
@@ -47,10 +48,10 @@ const LIMIT_MILLISECONDS = 15_000;
 /**
  * Starts a browser and a server for the tests of a file.
  *
- * @returns {(story: (playground: Playground) => Promise<void>, look?: Look) => Promise<void>}
- *   opens the page, plays the story, and asserts that the browser had no complaint
+ * @returns {(test: (playground: Playground) => Promise<void>, appearance?: Appearance) => Promise<void>}
+ *   opens the page, runs the test, and asserts that the browser reported no problem
  */
-export function stage() {
+export function startBrowser() {
   /** @type {import('playwright-core').Browser} */
   let browser;
   /** @type {Awaited<ReturnType<typeof serve>>} */
@@ -61,7 +62,7 @@ export function stage() {
     browser = await chromium.launch({
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       args: FLAGS,
-      timeout: LIMIT_MILLISECONDS,
+      timeout: TIMEOUT_MILLISECONDS,
     });
   });
 
@@ -70,22 +71,22 @@ export function stage() {
     server?.close();
   });
 
-  return async (story, { colorScheme = 'light', width = 1280 } = {}) => {
+  return async (test, { colorScheme = 'light', width = 1280 } = {}) => {
     const context = await browser.newContext({
       locale: 'en-US',
       colorScheme,
       reducedMotion: 'reduce',
       viewport: { width, height: 900 },
     });
-    context.setDefaultTimeout(LIMIT_MILLISECONDS);
+    context.setDefaultTimeout(TIMEOUT_MILLISECONDS);
     try {
       const page = await context.newPage();
-      const complaints = listen(page, server.origin);
+      const problems = recordProblems(page, server.origin);
       await page.goto(server.origin);
       const playground = new Playground(page);
       await playground.ready();
-      await story(playground);
-      assert.deepEqual(complaints, []);
+      await test(playground);
+      assert.deepEqual(problems, []);
     } finally {
       await context.close();
     }
@@ -96,25 +97,25 @@ export function stage() {
  * @param {import('playwright-core').Page} page
  * @param {string} origin
  */
-function listen(page, origin) {
+function recordProblems(page, origin) {
   /** @type {string[]} */
-  const complaints = [];
-  page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+  const problems = [];
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') {
-      complaints.push(`console: ${message.text()}`);
+      problems.push(`console: ${message.text()}`);
     }
   });
   page.on('request', (request) => {
     const url = request.url();
     if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) {
-      complaints.push(`request: ${url}`);
+      problems.push(`request: ${url}`);
     }
   });
   page.on('response', (response) => {
     if (!response.ok()) {
-      complaints.push(`answer ${response.status()}: ${response.url()}`);
+      problems.push(`response ${response.status()}: ${response.url()}`);
     }
   });
-  return complaints;
+  return problems;
 }

@@ -1,15 +1,15 @@
-// A run can be ended in the middle of a large log, and the next one works.
+// A run can be cancelled in the middle of a large log, and the next run works.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generateSample, simulate } from './command-line.mjs';
 
-const visit = stage();
-const LINES_A_BLOCK = 100_000;
+const visit = startBrowser();
+const LINES_PER_BLOCK = 100_000;
 const BLOCKS = 75;
 /** @type {string} */
 let folder;
@@ -19,7 +19,7 @@ let largeLog;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
   largeLog = join(folder, 'large.log');
-  const lines = Array.from({ length: LINES_A_BLOCK }, (_, i) => `${1_000_000 + i}\n`);
+  const lines = Array.from({ length: LINES_PER_BLOCK }, (_, i) => `${1_000_000 + i}\n`);
   const block = Buffer.from(lines.join(''));
   await writeFile(largeLog, Array(BLOCKS).fill(block));
 });
@@ -27,7 +27,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true }));
 
 /** @param {import('./playground.mjs').Playground} playground */
-async function startAndWaitForTheMiddle(playground) {
+async function startAndWaitForMiddle(playground) {
   await playground.choose(largeLog);
   await playground.start();
   await playground.page.waitForFunction(() => {
@@ -36,10 +36,10 @@ async function startAndWaitForTheMiddle(playground) {
   });
 }
 
-test('curves, counts and progress show while a log is read', async () => {
+test('curves, counts and progress are shown while the log is read', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await startAndWaitForTheMiddle(playground);
+    await startAndWaitForMiddle(playground);
     assert.match(await page.locator('#progress-text').innerText(), /^[\d.]+\sMiB of 57.2\sMiB, \d+\s%$/);
     const [early] = await playground.outcomes();
     assert.equal(await page.locator('.chart canvas').count(), 4);
@@ -48,14 +48,14 @@ test('curves, counts and progress show while a log is read', async () => {
       return Number(cell?.getAttribute('data-value')) > early;
     }, early?.count ?? 0);
     await playground.finished();
-    assert.equal((await playground.outcomes())[0]?.count, BLOCKS * LINES_A_BLOCK);
+    assert.equal((await playground.outcomes())[0]?.count, BLOCKS * LINES_PER_BLOCK);
   });
 });
 
-test('cancelling keeps what was counted, and the next run is a fresh one', async () => {
+test('cancelling keeps the results so far, and the next run starts from nothing', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await startAndWaitForTheMiddle(playground);
+    await startAndWaitForMiddle(playground);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await playground.finished();
     assert.match(await playground.status.innerText(), /^Cancelled after [\d.]+\s% of large.log/);
@@ -64,7 +64,7 @@ test('cancelling keeps what was counted, and the next run is a fresh one', async
 
     const kept = await playground.outcomes();
     const count = kept[0]?.count ?? 0;
-    assert.ok(count > 0 && count < BLOCKS * LINES_A_BLOCK, `${count} lines`);
+    assert.ok(count > 0 && count < BLOCKS * LINES_PER_BLOCK, `${count} lines`);
     await page.waitForTimeout(300);
     assert.deepEqual(await playground.outcomes(), kept);
 
@@ -73,14 +73,14 @@ test('cancelling keeps what was counted, and the next run is a fresh one', async
     const shown = await playground.outcomes();
     const settings = { memoryBits: INITIAL_MEMORY_BITS, seed: 1 };
     const filters = shown.map(({ filter }) => filter);
-    const printed = simulate(generated('Crawl'), filters, settings);
+    const printed = simulate(generateSample('Crawl'), filters, settings);
     assert.deepEqual(shown, printed);
   });
 });
 
-test('a run that is started over leaves nothing of the one before', async () => {
+test('a new run during a run replaces it', async () => {
   await visit(async (playground) => {
-    await startAndWaitForTheMiddle(playground);
+    await startAndWaitForMiddle(playground);
     await playground.loadSample();
     await playground.run();
     assert.equal((await playground.outcomes())[0]?.count, SAMPLE_LINES);

@@ -1,4 +1,4 @@
-// What the command line says of the same log.
+// Runs the command line on the same log.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const program = process.env.DEDUPSTORE ?? join(root, 'target/debug/dedupstore');
 
-/** The page's own logs: what they are called there, and what `generate` is told. */
+/** The page's samples: their names, and the arguments of `generate`. */
 export const SAMPLES = /** @type {const} */ ({
   Crawl: { name: 'crawl.log', generate: ['crawl:12:900', '--seed', '1'] },
   'Access log': {
@@ -23,20 +23,20 @@ export const SAMPLES = /** @type {const} */ ({
 });
 /** @typedef {keyof typeof SAMPLES} SampleName */
 export const SAMPLE_LINES = 50_000;
-/** The page's memory before anyone has set it. */
+/** The page's initial memory. */
 export const INITIAL_MEMORY_BITS = 8 << 13;
 
 /**
- * A sample as the command line makes it.
+ * Generates a sample with the command line.
  *
  * @param {SampleName} sample
  */
-export function generated(sample) {
+export function generateSample(sample) {
   const counted = ['--count', `${SAMPLE_LINES}`];
   return run(['generate', ...SAMPLES[sample].generate, ...counted]);
 }
 
-/** What the command line prints. @param {string[]} options @param {Buffer} [input] */
+/** Returns the output of the command line. @param {string[]} options @param {Buffer} [input] */
 export function run(options, input) {
   return execFileSync(program, options, {
     cwd: root,
@@ -47,14 +47,14 @@ export function run(options, input) {
 }
 
 /**
- * Any command, to its end, however it ends.
+ * Runs a command; it may fail.
  *
- * @param {string[]} options
- * @param {{ cwd: string, input?: Buffer }} place
+ * @param {string[]} words
+ * @param {{ cwd: string, input?: Buffer }} options
  */
-export function dedupstore(options, place) {
-  const { status, stdout, stderr } = spawnSync(program, options, {
-    ...place,
+export function dedupstore(words, options) {
+  const { status, stdout, stderr } = spawnSync(program, words, {
+    ...options,
     encoding: 'utf8',
     timeout: 20_000,
     maxBuffer: 64 << 20,
@@ -62,7 +62,7 @@ export function dedupstore(options, place) {
   return { status, stdout, stderr };
 }
 
-/** The numbers that must not depend on where the engine runs. */
+/** The numbers that the page and the command line must agree on. */
 export const COMPARED = /** @type {const} */ ([
   'memory_bits',
   'count',
@@ -80,7 +80,7 @@ export const COMPARED = /** @type {const} */ ([
 /** @typedef {{ filter: string } & Record<(typeof COMPARED)[number], number | null>} Outcome */
 
 /**
- * @param {string | Buffer} log a file's name, or what it holds
+ * @param {string | Buffer} log a file name, or the content
  * @param {string[]} filters
  * @param {{ memoryBits: number, seed: number, key?: string[] }} run
  * @returns {Outcome[]}
@@ -102,7 +102,7 @@ export function simulate(log, filters, { memoryBits, seed, key = [] }) {
 }
 
 /**
- * What `explain` says of a key after these.
+ * Returns the output of `explain` for a key after these keys.
  *
  * @param {string[]} keys
  * @param {string} key
@@ -110,15 +110,15 @@ export function simulate(log, filters, { memoryBits, seed, key = [] }) {
  * @returns {{ verdict: string, because: string, places: { index: number, value: number }[] }}
  */
 export function explainKey(keys, key, { filter, memoryBits, seed }) {
-  const place = mkdtempSync(join(tmpdir(), 'dedupstore-page-'));
+  const directory = mkdtempSync(join(tmpdir(), 'dedupstore-page-'));
   try {
-    const store = join(place, 'keys.dds');
+    const store = join(directory, 'keys.dds');
     const settings = ['--memory', `${memoryBits / 8}`, '--seed', `${seed}`, '--filter', filter];
     run(['create', store, ...settings]);
     run(['filter', store], Buffer.from(keys.map((key) => `${key}\n`).join('')));
     return JSON.parse(run(['explain', store, key, '--json']).toString());
   } finally {
-    rmSync(place, { recursive: true });
+    rmSync(directory, { recursive: true });
   }
 }
 

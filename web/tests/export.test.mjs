@@ -1,22 +1,22 @@
-// What leaves the page by the visitor's hand.
+// Commands, code, files and links that the page exports.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
-import { generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { generateSample, simulate } from './command-line.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 
-test('commands, code, numbers and pictures', async () => {
+test('commands, code, tables and charts', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');
     await playground.run();
     const [row] = await playground.outcomes();
-    const commands = await page.locator('#take-command').innerText();
+    const commands = await page.locator('#export-commands').innerText();
     const create = `dedupstore create seen.dds --filter ${row?.filter} --memory 8KiB --seed 1`;
     assert.equal(commands, `${create}\ndedupstore filter seen.dds access.log --field 7`);
-    assert.match(await page.locator('#take-code').innerText(), /SeenSet::in_memory\(&filter, 65536, 1\)/);
+    assert.match(await page.locator('#export-code').innerText(), /SeenSet::builder\(".*"\)\?\s+\.memory\("8KiB"\)\s+\.seed\(1\)\s+\.build\(\)\?/);
 
     const results = (await playground.download('Results as CSV')).toString().split('\n');
     assert.equal(results[0]?.split(',')[0], '"filter"');
@@ -30,7 +30,7 @@ test('commands, code, numbers and pictures', async () => {
   });
 });
 
-test('a link restores everything but the data', async () => {
+test('a link restores all settings and the sample', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await page.getByRole('button', { name: 'Remove stable' }).click();
@@ -41,8 +41,8 @@ test('a link restores everything but the data', async () => {
     await page.locator('#key-preview li', { hasText: /^10\.[\d.]+ \// }).first().waitFor();
     await playground.run();
     const before = await playground.outcomes();
-    await page.getByRole('button', { name: 'Copy a link to this setting' }).click();
-    await page.locator('#take-said', { hasText: 'The link' }).waitFor();
+    await page.getByRole('button', { name: 'Copy a link to these settings' }).click();
+    await page.locator('#export-status', { hasText: 'Link copied' }).waitFor();
     const link = page.url();
 
     await page.goto('about:blank');
@@ -52,7 +52,7 @@ test('a link restores everything but the data', async () => {
     await playground.run();
     const after = await playground.outcomes();
     assert.deepEqual(after, before);
-    const log = generated('Access log');
+    const log = generateSample('Access log');
     const settings = { memoryBits: 3 << 13, seed: 77, key: ['--field', '1,7'] };
     const filters = after.map(({ filter }) => filter);
     assert.deepEqual(after, simulate(log, filters, settings));
@@ -60,7 +60,7 @@ test('a link restores everything but the data', async () => {
   });
 });
 
-test('what the log is like', async () => {
+test('the properties of a log', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     const lines = ['a', 'b', 'a', 'c', 'a', 'a', 'b'].map((line) => `${line}\n`).join('');
@@ -69,7 +69,7 @@ test('what the log is like', async () => {
     const facts = await page.locator('#profile-facts dd').allTextContents();
     assert.deepEqual(facts, ['7', '3', '57.1\u00a0%']);
     const gaps = await page.locator('#gaps tbody tr').allTextContents();
-    // Back by 2, 2, 1 and 5.
+    // Gaps of 2, 2, 1 and 5 lines.
     assert.deepEqual(gaps, ['125.0\u00a0%', '2 to 350.0\u00a0%', '4 to 725.0\u00a0%']);
     const top = await page.locator('#top-keys tbody tr').first().locator('th, td').allTextContents();
     assert.deepEqual(top, ['a', '4', '57.1\u00a0%']);

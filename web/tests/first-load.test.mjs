@@ -1,19 +1,19 @@
-// The page is there at once: what it first loads is small, and what is large waits until
-// it is wanted.
+// The first load is small. Large parts are loaded when they are needed.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { stage } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 
-const visit = stage();
-const MOST_BYTES = 300_000;
+const visit = startBrowser();
+/** Compressed with gzip. */
+const MAX_BYTES = 310_000;
 
 /**
- * The addresses of all that a page loads from now on.
+ * Collects the addresses that the page loads from now on.
  * @param {import('playwright-core').Page} page
  */
-function fetched(page) {
+function collectAddresses(page) {
   /** @type {Set<string>} */
   const addresses = new Set();
   page.on('response', (response) => {
@@ -23,8 +23,7 @@ function fetched(page) {
 }
 
 /**
- * What lies at an address. Asked of the server once more: a browser does not keep the
- * answers that a worker got when that worker has ended.
+ * Requests an address again. The browser drops the responses of a worker that has ended.
  * @param {string} address
  */
 async function content(address) {
@@ -33,10 +32,10 @@ async function content(address) {
   return Buffer.from(await response.arrayBuffer());
 }
 
-test('the first load, packed', async (t) => {
+test('the first load is within its budget', async (t) => {
   await visit(async (playground) => {
     const { page } = playground;
-    const addresses = fetched(page);
+    const addresses = collectAddresses(page);
     await page.reload();
     await playground.ready();
     await playground.loadSample();
@@ -48,25 +47,25 @@ test('the first load, packed', async (t) => {
       })),
     );
     const names = files.map(({ name }) => name);
-    assert.ok(names.some((name) => name.endsWith('.wasm')), `no engine among ${names}`);
-    assert.ok(names.some((name) => name.startsWith('worker')), `no worker among ${names}`);
+    assert.ok(names.some((name) => name.endsWith('.wasm')), `no engine in ${names}`);
+    assert.ok(names.some((name) => name.startsWith('run.worker')), `no worker in ${names}`);
     assert.ok(!names.some((name) => name.includes('complete')), `${names}`);
     const sum = files.reduce((sum, { bytes }) => sum + bytes, 0);
     const parts = files.map(({ name, bytes }) => `${name} ${bytes}`).join(', ');
-    t.diagnostic(`${sum} bytes packed by gzip: ${parts}`);
-    assert.ok(sum < MOST_BYTES, `${sum} bytes: ${parts}`);
+    t.diagnostic(`${sum} bytes compressed with gzip: ${parts}`);
+    assert.ok(sum < MAX_BYTES, `${sum} bytes: ${parts}`);
   });
 });
 
-test('the complete engine comes when it is wanted, and once', async () => {
+test('the complete engine is loaded once, when it is needed', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    const addresses = fetched(page);
+    const addresses = collectAddresses(page);
     const complete = () => [...addresses].filter((address) => address.includes('complete'));
     await playground.loadSample();
     assert.deepEqual(complete(), []);
-    await page.getByLabel('One spelling for each URL').check();
-    await page.locator('#key-effect', { hasText: /Merges/ }).waitFor();
+    await page.getByLabel('Clean up URLs').check();
+    await page.locator('#key-effect', { hasText: /clean-up (merges|changes)/ }).waitFor();
     assert.equal(complete().length, 1);
   });
 });

@@ -1,11 +1,11 @@
-// The engines that the page ships reach the same states as every other build of it.
+// Both engines of the page reach the golden states, like every other build.
 
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 const file = new URL('../../fixtures/golden-states.txt', import.meta.url);
 const assets = new URL('../dist/assets/', import.meta.url);
 
@@ -18,7 +18,7 @@ test('golden states', async () => {
   await visit(async ({ page }) => {
     for (const engine of engines) {
       const states = await page.evaluate(async (engine) => {
-        // A name of its own, for bindings hold one engine.
+        // A different address loads the bindings again: they hold one engine.
         const address = `/bindings/dedupstore_wasm.js?${engine}`;
         const bindings = /** @type {Bindings} */ (await import(address));
         await bindings.default({ module_or_path: `/assets/${engine}` });

@@ -1,10 +1,10 @@
-// Everything can be done without a pointer.
+// The page can be used without a pointer.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 
 /** @param {import('playwright-core').Page} page */
 function focused(page) {
@@ -14,21 +14,21 @@ function focused(page) {
   });
 }
 
-test('the sample is loaded, run and read with the keyboard alone', async () => {
+test('the keyboard alone loads and runs the sample and opens a table', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    const met = new Set();
+    const reached = new Set();
     /** @param {string} goal */
     const tabTo = async (goal) => {
       for (let presses = 0; presses < 60; presses += 1) {
         await page.keyboard.press('Tab');
         const here = await focused(page);
-        met.add(here);
+        reached.add(here);
         if (here === goal) {
           return;
         }
       }
-      assert.fail(`${goal} is not reached; these are: ${[...met].join(', ')}`);
+      assert.fail(`${goal} is not reached; reached: ${[...reached].join(', ')}`);
     };
     await tabTo('memory-slider');
     await page.keyboard.press('ArrowRight');
@@ -47,7 +47,7 @@ test('the sample is loaded, run and read with the keyboard alone', async () => {
     assert.ok((await rows.count()) <= 41);
     const ids = ['memory-size', 'memory-unit', 'log-file', 'key-choice'];
     for (const id of [...ids, 'filter-choice', 'add-filter', 'add-all', 'seed', 'show-theory']) {
-      assert.ok(met.has(id), `${id} is not reached`);
+      assert.ok(reached.has(id), `${id} is not reached`);
     }
   });
 });

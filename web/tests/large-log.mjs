@@ -1,4 +1,4 @@
-// A large log, made on the spot, and what its run costs: here, in the page, in memory.
+// Generates a large log and measures the run: time, memory, and response to input.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -6,11 +6,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { program } from './command-line.mjs';
 
-/** Bytes of a line of the log below, about. */
+/** The average length of a line, in bytes. */
 const LINE_BYTES = 57;
 
 /**
- * Writes a crawl's log of about so many megabytes.
+ * Writes a log of about this size.
  *
  * @param {string} path
  * @param {number} megabytes
@@ -24,7 +24,7 @@ export async function writeLargeLog(path, megabytes) {
 }
 
 /**
- * How long the command line takes for a log, in seconds.
+ * Returns the seconds that the command line takes.
  *
  * @param {string} path
  * @param {string[]} filters
@@ -36,12 +36,12 @@ export function nativeSeconds(path, filters, memoryBits) {
   const started = performance.now();
   const { status } = spawnSync(program, options, { stdio: ['ignore', 'ignore', 'inherit'] });
   if (status !== 0) {
-    throw new Error(`dedupstore ended with ${status}`);
+    throw new Error(`dedupstore exited with ${status}`);
   }
   return (performance.now() - started) / 1000;
 }
 
-/** The largest the tab's process has been, in bytes. Where /proc is not, nothing. */
+/** Records the peak memory of the tab's process, in bytes; 0 without /proc. */
 export class MemoryWatch {
   /** @type {string[]} */
   #files = [];
@@ -59,7 +59,7 @@ export class MemoryWatch {
     return watch;
   }
 
-  /** Of the renderers the one that holds the page, which is the largest. */
+  /** The memory of the largest renderer, which is that of the page. */
   async now() {
     const sizes = this.#files.map(async (file) => {
       const text = await readFile(file, 'utf8').catch(() => '');
@@ -80,11 +80,11 @@ export class MemoryWatch {
 }
 
 /**
- * Has the page note how long each key press and click waits for the frame that follows it.
+ * Makes the page record how long each key press and click waits for the next frame.
  *
  * @param {import('playwright-core').Page} page
  */
-export async function noteWaits(page) {
+export async function recordWaits(page) {
   await page.evaluate(() => {
     /** @type {{ type: string, milliseconds: number }[]} */
     const waits = [];
@@ -94,7 +94,7 @@ export async function noteWaits(page) {
         type,
         ({ timeStamp }) => {
           requestAnimationFrame(() => {
-            // Behind the frame's own work.
+            // After the frame's own work.
             const channel = new MessageChannel();
             channel.port1.onmessage = () => {
               waits.push({ type, milliseconds: performance.now() - timeStamp });
@@ -112,6 +112,6 @@ export async function noteWaits(page) {
  * @param {import('playwright-core').Page} page
  * @returns {Promise<{ type: string, milliseconds: number }[]>}
  */
-export function notedWaits(page) {
+export function recordedWaits(page) {
   return page.evaluate(() => /** @type {*} */ (window).waits);
 }

@@ -1,50 +1,50 @@
-// A large log runs to its end, nearly as fast as on the command line, in little memory, and
-// the page answers all along. DEDUPSTORE_LARGE_MEGABYTES makes the log as large as wanted,
-// and asks for speed too: so does `cargo xtask page-large`.
+// A large log: the run is nearly as fast as the command line, uses little memory, and the
+// page responds to input meanwhile. DEDUPSTORE_LARGE_MEGABYTES sets the size of the log and
+// turns on the check of the speed, as `cargo xtask page-large` does.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { stage } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 import { simulate } from './command-line.mjs';
-import { MemoryWatch, nativeSeconds, noteWaits, notedWaits, writeLargeLog } from './large-log.mjs';
+import { MemoryWatch, nativeSeconds, recordWaits, recordedWaits, writeLargeLog } from './large-log.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 const MEGABYTES = Number(process.env.DEDUPSTORE_LARGE_MEGABYTES ?? 500);
-/** Otherwise the command line at hand is that of the tests, which nobody should race. */
+/** Without it the command line is a debug build, which is no measure of speed. */
 const IS_MEASUREMENT = process.env.DEDUPSTORE_LARGE_MEGABYTES !== undefined;
 const FILTERS = ['bloom:k=4,layout=shared', 'blocked:k=6,cap=85', 'rlbsbf:k=2'];
 const MEMORY_MIB = 2;
-const LEAST_RATIO = 0.4;
-const MOST_BYTES_BESIDE = 500e6;
-const MOST_WAIT_MILLISECONDS = 100;
-/** Between two inputs: some twelve a second, as from a hasty hand. */
+const MIN_RATIO = 0.4;
+const MAX_OTHER_BYTES = 500e6;
+const MAX_WAIT_MILLISECONDS = 100;
+/** The pause between two inputs: about twelve inputs per second. */
 const PAUSE_MILLISECONDS = 60;
-const LIMIT_MILLISECONDS = 110_000;
+const TIMEOUT_MILLISECONDS = 110_000;
 /** @type {string} */
-let folder;
+let directory;
 /** @type {string} */
 let log;
 /** @type {number} */
 let size;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
-  log = join(folder, 'large.log');
+  directory = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
+  log = join(directory, 'large.log');
   size = await writeLargeLog(log, MEGABYTES);
 });
 
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
-/** What the table of the truth takes: eight bytes a slot. @param {number} distinct */
+/** The size of the exact table of keys: eight bytes per slot. @param {number} distinct */
 function truthBytes(distinct) {
   return 2 ** Math.ceil(Math.log2((distinct * 4) / 3)) * 8;
 }
 
 /**
- * A key pressed, and a click: during a run on what redraws every chart.
+ * Presses a key and clicks. During a run the click redraws every chart.
  *
  * @param {import('playwright-core').Page} page
  * @param {string} target
@@ -62,7 +62,7 @@ function quantile(numbers, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-test(`a log of ${MEGABYTES} MB`, { timeout: LIMIT_MILLISECONDS }, async (t) => {
+test(`a log of ${MEGABYTES} MB`, { timeout: TIMEOUT_MILLISECONDS }, async (t) => {
   const memoryBits = MEMORY_MIB << 23;
   await visit(async (playground) => {
     const { page } = playground;
@@ -73,13 +73,13 @@ test(`a log of ${MEGABYTES} MB`, { timeout: LIMIT_MILLISECONDS }, async (t) => {
     await playground.ready();
     await playground.choose(log);
     await playground.examined();
-    await noteWaits(page);
+    await recordWaits(page);
     const watch = await MemoryWatch.of(page);
     const before = await watch.now();
     for (let times = 0; times < 8; times += 1) {
       await giveInputs(page, '#results-heading');
     }
-    const idle = (await notedWaits(page)).map(({ milliseconds }) => milliseconds);
+    const idle = (await recordedWaits(page)).map(({ milliseconds }) => milliseconds);
     const native = IS_MEASUREMENT ? [nativeSeconds(log, FILTERS, memoryBits)] : [];
 
     watch.start();
@@ -112,13 +112,13 @@ test(`a log of ${MEGABYTES} MB`, { timeout: LIMIT_MILLISECONDS }, async (t) => {
 
     const shown = await playground.outcomes();
     assert.deepEqual(shown, simulate(log, FILTERS, { memoryBits, seed: 1 }));
-    const all = (await notedWaits(page)).map(({ milliseconds }) => milliseconds);
-    // The first of them is the click on Run.
+    const all = (await recordedWaits(page)).map(({ milliseconds }) => milliseconds);
+    // The first one is the click on Run.
     const waits = all.slice(idle.length + 1);
-    assert.ok(waits.length >= inputs, `${waits.length} of ${inputs} inputs answered`);
+    assert.ok(waits.length >= inputs, `${waits.length} of ${inputs} inputs handled`);
     const ratio = native.reduce((sum, it) => sum + it, 0) / native.length / seconds;
     const distinct = shown[0]?.distinct ?? 0;
-    const beside = watch.peak - before - truthBytes(distinct) - (FILTERS.length * memoryBits) / 8;
+    const other = watch.peak - before - truthBytes(distinct) - (FILTERS.length * memoryBits) / 8;
     const [middle, high, most] = [0.5, 0.95, 1].map((share) => quantile(waits, share).toFixed(0));
     t.diagnostic(
       `${(size / 1e6).toFixed(0)} MB, ${shown[0]?.count} lines, ${distinct} distinct: ` +
@@ -127,16 +127,16 @@ test(`a log of ${MEGABYTES} MB`, { timeout: LIMIT_MILLISECONDS }, async (t) => {
           ? `command line ${native.map((it) => it.toFixed(2)).join(' and ')} s, ratio ${ratio.toFixed(2)}; `
           : '') +
         `tab ${(before / 1e6).toFixed(0)} MB before, ` +
-        `${(watch.peak / 1e6).toFixed(0)} MB at most, ${(beside / 1e6).toFixed(0)} MB beside filters and truth; ` +
-        `${waits.length} inputs answered in ${middle} ms (median), ${high} ms (95 %), ${most} ms (most)`,
+        `${(watch.peak / 1e6).toFixed(0)} MB at most, ${(other / 1e6).toFixed(0)} MB besides filters and exact keys; ` +
+        `${waits.length} inputs handled in ${middle} ms (median), ${high} ms (95 %), ${most} ms (most)`,
     );
-    assert.ok(beside < MOST_BYTES_BESIDE, `${beside} bytes beside filters and truth`);
+    assert.ok(other < MAX_OTHER_BYTES, `${other} bytes besides filters and exact keys`);
     if (IS_MEASUREMENT) {
-      assert.ok(Math.max(...waits) <= MOST_WAIT_MILLISECONDS, `an input waited ${most} ms`);
-      assert.ok(ratio >= LEAST_RATIO, `${ratio} of the command line's speed`);
+      assert.ok(Math.max(...waits) <= MAX_WAIT_MILLISECONDS, `an input waited ${most} ms`);
+      assert.ok(ratio >= MIN_RATIO, `${ratio} of the command line's speed`);
     } else {
-      // What the machine itself lets an idle page wait is not the run's doing.
-      const limit = MOST_WAIT_MILLISECONDS + Math.max(...idle);
+      // An idle page waits too on a busy machine.
+      const limit = MAX_WAIT_MILLISECONDS + Math.max(...idle);
       assert.ok(quantile(waits, 0.9) <= limit, `inputs waited ${waits} ms, and ${idle} before`);
     }
   });

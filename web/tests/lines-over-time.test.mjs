@@ -1,21 +1,21 @@
-// Lines over time, where lines tell it.
+// Lines over time, for logs whose lines carry a time.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
+import { startBrowser } from './browser.mjs';
 import { SAMPLE_LINES } from './command-line.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 
 /** @param {import('playwright-core').Page} page */
 async function table(page) {
-  await page.getByText('The rate as a table').click();
-  return page.locator('#rate tbody tr').evaluateAll((rows) =>
+  await page.getByText('Lines over time as a table').click();
+  return page.locator('#lines-over-time tbody tr').evaluateAll((rows) =>
     rows.map((row) => [...row.children].map((cell) => cell.textContent ?? '')),
   );
 }
 
-test('bars and a table, by the clock of the lines', async () => {
+test('bars and a table of lines per interval', async () => {
   // 30 lines in the first minute, none in the second, 10 in the third.
   const lines = [
     ...Array.from({ length: 30 }, (_, i) => `{"ts":${1_772_323_200 + i},"url":"/${i % 7}"}\n`),
@@ -27,8 +27,8 @@ test('bars and a table, by the clock of the lines', async () => {
     await playground.choose({ name: 'clock.jsonl', mimeType: 'text/plain', buffer });
     await playground.examined();
     await playground.run();
-    assert.equal(await page.locator('.rate-caption').innerText(), 'Lines over time, 5 seconds a bar');
-    const label = await page.locator('.rate-drawing').getAttribute('aria-label');
+    assert.equal(await page.locator('.time-caption').innerText(), 'Lines over time, 5 seconds per bar');
+    const label = await page.locator('.time-drawing').getAttribute('aria-label');
     assert.match(label ?? '', /^Bar chart: .* from Mar 1, 2026, 00:00:00 to Mar 1, 2026, 00:02:10 UTC/);
     const rows = await table(page);
     assert.equal(rows.length, 26);
@@ -38,19 +38,19 @@ test('bars and a table, by the clock of the lines', async () => {
   });
 });
 
-test('the samples: two have a clock, one has none', async () => {
+test('two samples carry times, one does not', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     for (const sample of /** @type {const} */ (['Access log', 'Click stream'])) {
       await playground.loadSample(sample);
       await playground.run();
-      assert.ok(await page.locator('#rate').isVisible(), sample);
+      assert.ok(await page.locator('#lines-over-time').isVisible(), sample);
     }
     const rows = await table(page);
     const sum = rows.reduce((sum, [, count]) => sum + Number(count?.replaceAll(',', '')), 0);
     assert.equal(sum, SAMPLE_LINES);
     await playground.loadSample('Crawl');
     await playground.run();
-    assert.ok(await page.locator('#rate').isHidden());
+    assert.ok(await page.locator('#lines-over-time').isHidden());
   });
 });

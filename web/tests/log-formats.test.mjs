@@ -1,21 +1,21 @@
-// Logs of every shape: told apart, their keys found by the engine as on the command line.
+// Logs of several formats: the page recognizes them and finds the same keys as the command line.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, generateSample, simulate } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
-const visit = stage();
+const visit = startBrowser();
 
 /**
  * @param {Playground} playground
  * @param {Buffer} log
  * @param {string[]} key
  */
-async function assertRunsAs(playground, log, key) {
+async function assertSameResults(playground, log, key) {
   await playground.run();
   const shown = await playground.outcomes();
   assert.notEqual(shown.length, 0);
@@ -25,7 +25,7 @@ async function assertRunsAs(playground, log, key) {
 }
 
 /** @param {Playground} playground */
-function previewed(playground) {
+function previewTexts(playground) {
   return playground.page.locator('#key-preview li').allTextContents();
 }
 
@@ -34,81 +34,81 @@ function file(name, text) {
   return { name, mimeType: 'text/plain', buffer: Buffer.from(text) };
 }
 
-test('an access log: address, URL, both', async () => {
-  const log = generated('Access log');
+test('an access log: the URL, the IP address, both', async () => {
+  const log = generateSample('Access log');
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');
-    assert.match(await page.locator('#key-shape').innerText(), /access log/);
-    assert.match((await previewed(playground))[0] ?? '', /^\//);
-    await assertRunsAs(playground, log, ['--field', '7']);
+    assert.match(await page.locator('#key-format').innerText(), /access log/);
+    assert.match((await previewTexts(playground))[0] ?? '', /^\//);
+    await assertSameResults(playground, log, ['--field', '7']);
     await page.getByLabel('Which part of a line').selectOption({ label: 'IP address' });
     await page.locator('#key-preview li', { hasText: /^10\.[\d.]+$/ }).first().waitFor();
-    await assertRunsAs(playground, log, ['--field', '1']);
+    await assertSameResults(playground, log, ['--field', '1']);
     await page.getByLabel('Which part of a line').selectOption({ label: 'IP address and URL' });
     await page.locator('#key-preview li', { hasText: /^10\.[\d.]+ \// }).first().waitFor();
-    await assertRunsAs(playground, log, ['--field', '1,7']);
+    await assertSameResults(playground, log, ['--field', '1,7']);
   });
 });
 
-test('JSON lines: a path that is offered, and one that is typed', async () => {
-  const log = generated('Click stream');
+test('JSON lines: a suggested path, and a typed path', async () => {
+  const log = generateSample('Click stream');
   await visit(async (playground) => {
     const { page } = playground;
     const choice = page.getByLabel('Which part of a line');
     await playground.loadSample('Click stream');
-    assert.match(await page.locator('#key-shape').innerText(), /JSON lines/);
+    assert.match(await page.locator('#key-format').innerText(), /JSON lines/);
     await choice.selectOption({ label: 'click' });
     await page.locator('#key-preview li', { hasText: /^c/ }).first().waitFor();
-    await assertRunsAs(playground, log, ['--json-key', 'click']);
+    await assertSameResults(playground, log, ['--json-key', 'click']);
     await choice.selectOption({ label: 'A JSON path…' });
     await page.locator('#key-text').fill('visitor.id');
     await page.locator('#key-text').blur();
     await page.locator('#key-preview li', { hasText: /^\d+$/ }).first().waitFor();
-    await assertRunsAs(playground, log, ['--json-key', 'visitor.id']);
+    await assertSameResults(playground, log, ['--json-key', 'visitor.id']);
   });
 });
 
-test('a table: columns by the names of its first line', async () => {
+test('a table: columns are named by the first line', async () => {
   const text = 'when,where,what\n' + Array.from({ length: 900 }, (_, i) => `${i},p${i % 70},x\n`).join('');
   await visit(async (playground) => {
     const { page } = playground;
     await playground.choose(file('visits.csv', text));
     await playground.examined();
-    assert.match(await page.locator('#key-shape').innerText(), /CSV/);
+    assert.match(await page.locator('#key-format').innerText(), /CSV/);
     await page.getByLabel('Which part of a line').selectOption({ label: 'Column 2: where' });
     await page.locator('#key-preview li', { hasText: 'p0' }).first().waitFor();
-    await assertRunsAs(playground, Buffer.from(text), ['--field', '2', '--delimiter', ',']);
+    await assertSameResults(playground, Buffer.from(text), ['--field', '2', '--delimiter', ',']);
   });
 });
 
-test('pasted lines, and a packed log', async () => {
+test('pasted lines, and a compressed log', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await page.getByText('Paste lines').click();
-    await page.getByLabel('Lines to run over').fill('a\nb\na\n');
+    await page.getByLabel('Lines to use').fill('a\nb\na\n');
     await page.getByRole('button', { name: 'Use these lines' }).click();
     await playground.examined();
-    await assertRunsAs(playground, Buffer.from('a\nb\na\n'), []);
-    const log = generated('Crawl');
+    await assertSameResults(playground, Buffer.from('a\nb\na\n'), []);
+    const log = generateSample('Crawl');
     await playground.choose(file('crawl.log.gz', gzipSync(log)));
     await page.locator('#key-preview li', { hasText: 'https://' }).first().waitFor();
-    await assertRunsAs(playground, log, []);
+    await assertSameResults(playground, log, []);
   });
 });
 
-test('what cannot be read is said, and the page goes on working', async () => {
+test('unreadable logs and invalid keys are reported, and the page works afterwards', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    const packed = gzipSync(generated('Crawl'));
-    await playground.choose(file('cut.gz', packed.subarray(0, packed.length / 2)));
+    const compressed = gzipSync(generateSample('Crawl'));
+    await playground.choose(file('cut.gz', compressed.subarray(0, compressed.length / 2)));
     await playground.start();
-    await playground.message.filter({ hasText: /cut\.gz begins like a gzip file/ }).waitFor();
+    await playground.message.filter({ hasText: /cut\.gz starts like a gzip file/ }).waitFor();
     await playground.choose(file('wrong.gz', Buffer.from([0x1f, 0x8b, 1, 2, 3])));
     await playground.start();
-    await playground.message.filter({ hasText: /wrong\.gz begins like a gzip file/ }).waitFor();
+    await playground.message.filter({ hasText: /wrong\.gz starts like a gzip file/ }).waitFor();
     await playground.choose(file('picture.png', Buffer.from([0x89, 0x50, 0, 1, 10, 0, 7])));
-    await page.locator('#key-shape', { hasText: 'binary data' }).waitFor();
+    await page.locator('#key-format', { hasText: 'binary data' }).waitFor();
     await playground.loadSample('Click stream');
     await page.getByLabel('Which part of a line').selectOption({ label: 'A JSON path…' });
     await page.locator('#key-text').fill('a[');
@@ -118,7 +118,7 @@ test('what cannot be read is said, and the page goes on working', async () => {
     await playground.message.filter({ hasText: 'expected a path' }).waitFor();
     await page.locator('#key-text').fill('nowhere');
     await playground.start();
-    await playground.message.filter({ hasText: /No line of clicks\.jsonl has such a key/ }).waitFor();
+    await playground.message.filter({ hasText: /No line of clicks\.jsonl has this key/ }).waitFor();
     await page.getByLabel('Which part of a line').selectOption({ label: 'click' });
     await playground.run();
     assert.ok(await playground.message.isHidden());

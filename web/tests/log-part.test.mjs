@@ -1,19 +1,19 @@
-// A part of a log: the first lines, or all lines of some keys. Whatever is shown of a
-// sample says that it is one.
+// A part of a log: the first lines, or all lines of some keys. All results of a sample are
+// marked.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, generateSample, simulate } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
-const visit = stage();
+const visit = startBrowser();
 
 /** @param {Playground} playground @param {string} sample */
 async function assertMarked({ page, status }, sample) {
   assert.ok((await status.innerText()).includes(`a sample (${sample})`), await status.innerText());
-  for (const within of ['#profile', '#outcomes-caption', '#figures', '#map', '#take-away']) {
+  for (const within of ['#profile', '#outcomes-caption', '#figures', '#map', '#export']) {
     const mark = page.locator(`${within} [data-sample]`).first();
     assert.equal(await mark.innerText(), `Sample: ${sample}`, within);
   }
@@ -21,15 +21,15 @@ async function assertMarked({ page, status }, sample) {
   assert.ok(label?.includes(`A sample: ${sample}.`), label ?? '');
 }
 
-test('the first lines are those of a shorter log', async () => {
-  const log = generated('Crawl');
+test('the first lines give the results of a shorter log', async () => {
+  const log = generateSample('Crawl');
   const head = Buffer.from(log.toString().split('\n').slice(0, 12_345).join('\n') + '\n');
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample();
-    await page.getByLabel('Read', { exact: true }).selectOption('lines');
+    await page.getByLabel('Read', { exact: true }).selectOption('firstLines');
     assert.match(await page.locator('#part-hint').innerText(), /As if the log ended there/);
-    await page.getByLabel('How many lines').fill('12345');
+    await page.getByLabel('Number of lines').fill('12345');
     await playground.run();
     const shown = await playground.outcomes();
     const filters = shown.map(({ filter }) => filter);
@@ -41,7 +41,7 @@ test('the first lines are those of a shorter log', async () => {
     const svg = (await playground.download('Save as SVG: Repeats missed')).toString();
     assert.ok(svg.includes('(sample: the first 12,345 lines)'), svg.slice(0, 400));
 
-    await page.getByLabel('How many lines').fill('0');
+    await page.getByLabel('Number of lines').fill('0');
     await playground.start();
     await playground.message.filter({ hasText: 'whole number from 1' }).waitFor();
     await page.getByLabel('Read', { exact: true }).selectOption('all');
@@ -56,15 +56,15 @@ test('the first lines are those of a shorter log', async () => {
  * Some 11,000 keys and 39,000 repeats, of which a quarter is taken. Repeats of a key share
  * its fate, so the rates' standard errors are some hundredths of themselves.
  */
-test('of one key in four rates are those of the whole log, in all of its memory', async () => {
+test('one key in four gives the rates of the whole log', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');
     await playground.run();
     const whole = await playground.outcomes();
     const wholeGaps = await page.locator('#gaps tbody tr').count();
-    await page.getByLabel('Read', { exact: true }).selectOption('keys');
-    await page.getByLabel('One key in how many').selectOption('4');
+    await page.getByLabel('Read', { exact: true }).selectOption('oneKeyIn');
+    await page.getByLabel('Keys per sampled key').selectOption('4');
     await playground.run();
     await assertMarked(playground, 'one key in 4');
     const part = await playground.outcomes();
@@ -86,8 +86,8 @@ test('of one key in four rates are those of the whole log, in all of its memory'
     assert.equal(await page.locator('#gaps tbody th').first().innerText(), '4 to 7');
 
     const before = part;
-    await page.getByRole('button', { name: 'Copy a link to this setting' }).click();
-    await page.locator('#take-said', { hasText: 'The link' }).waitFor();
+    await page.getByRole('button', { name: 'Copy a link to these settings' }).click();
+    await page.locator('#export-status', { hasText: 'Link copied' }).waitFor();
     const link = page.url();
     await page.goto('about:blank');
     await page.goto(link);

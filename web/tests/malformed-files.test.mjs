@@ -1,5 +1,4 @@
-// Files that are no log, or a broken one: each gets a clear word, and the page goes on
-// working.
+// Files that are not a log, or a damaged one: each is reported, and the page works afterwards.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, open, rm } from 'node:fs/promises';
@@ -7,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generateSample, simulate } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
-const visit = stage();
+const visit = startBrowser();
 
 /** @param {string} name @param {Buffer} buffer */
 function file(name, buffer) {
@@ -27,18 +26,18 @@ async function assertStillWorks(playground) {
   assert.equal((await playground.outcomes())[0]?.count, SAMPLE_LINES);
 }
 
-test('packed wrongly: cut short, garbage inside, only by name, or by Zstandard', async () => {
-  const packed = gzipSync(generated('Crawl'));
-  const spoilt = Buffer.from(packed);
-  const middle = packed.length >> 1;
-  spoilt.fill(0x55, middle, middle + 64);
+test('gzip files that are truncated, damaged, or not gzip; Zstandard', async () => {
+  const compressed = gzipSync(generateSample('Crawl'));
+  const damaged = Buffer.from(compressed);
+  const middle = compressed.length >> 1;
+  damaged.fill(0x55, middle, middle + 64);
   /** @type {[string, Buffer, RegExp][]} */
   const cases = [
-    ['cut.gz', packed.subarray(0, packed.length - 9), /cut\.gz begins like a gzip file but could not/],
-    ['spoilt.gz', spoilt, /spoilt\.gz begins like a gzip file but could not/],
-    ['twice.gz', Buffer.concat([packed, packed]), /twice\.gz .* several files in one/],
-    ['plain.gz', generated('Crawl'), /plain\.gz ends in \.gz and does not begin like a gzip file/],
-    ['log.zst', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 1, 2]), /log\.zst is packed by Zstandard/],
+    ['cut.gz', compressed.subarray(0, compressed.length - 9), /cut\.gz starts like a gzip file but could not/],
+    ['damaged.gz', damaged, /damaged\.gz starts like a gzip file but could not/],
+    ['twice.gz', Buffer.concat([compressed, compressed]), /twice\.gz .* contain several gzip files/],
+    ['plain.gz', generateSample('Crawl'), /plain\.gz ends in \.gz but is not a gzip file/],
+    ['log.zst', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 1, 2]), /log\.zst is compressed with Zstandard/],
   ];
   await visit(async (playground) => {
     for (const [name, buffer, expected] of cases) {
@@ -47,19 +46,19 @@ test('packed wrongly: cut short, garbage inside, only by name, or by Zstandard',
       await playground.message.filter({ hasText: expected }).waitFor();
       assert.ok(await playground.page.locator('#outcomes').isHidden(), name);
     }
-    await playground.page.getByRole('button', { name: 'Ask for advice' }).click();
+    await playground.page.getByRole('button', { name: 'Get advice' }).click();
     await playground.message.filter({ hasText: /log\.zst/ }).waitFor();
     await assertStillWorks(playground);
   });
 });
 
-test('a binary file and an empty one', async () => {
+test('a binary file and an empty file', async () => {
   const bytes = Buffer.alloc(200_000, 0);
   bytes.forEach((_, place) => (bytes[place] = (place * place * 31 + place) % 256));
   await visit(async (playground) => {
     const { page } = playground;
     await playground.choose(file('picture.png', bytes));
-    await page.locator('#key-caution', { hasText: 'This is no text' }).waitFor();
+    await page.locator('#key-warning', { hasText: 'This is not a text file' }).waitFor();
     await playground.run();
     const shown = await playground.outcomes();
     const filters = shown.map(({ filter }) => filter);
@@ -68,16 +67,16 @@ test('a binary file and an empty one', async () => {
     await playground.choose(file('empty.log', Buffer.alloc(0)));
     await playground.start();
     await playground.message.filter({ hasText: 'empty.log is empty' }).waitFor();
-    await page.getByRole('button', { name: 'Ask for advice' }).click();
+    await page.getByRole('button', { name: 'Get advice' }).click();
     await playground.message.filter({ hasText: 'empty.log is empty' }).waitFor();
     await assertStillWorks(playground);
-    assert.equal(await page.locator('#key-caution').innerText(), '');
+    assert.equal(await page.locator('#key-warning').innerText(), '');
   });
 });
 
 test('one line of 120 MB', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
-  const path = join(folder, 'giant.log');
+  const directory = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
+  const path = join(directory, 'giant.log');
   const handle = await open(path, 'w');
   const block = Buffer.alloc(1 << 20, 'giant ');
   for (let blocks = 0; blocks < 120; blocks += 1) {
@@ -88,26 +87,26 @@ test('one line of 120 MB', async () => {
     await visit(async (playground) => {
       const { page } = playground;
       await playground.choose(path);
-      await page.locator('#key-caution', { hasText: 'no end in sight' }).waitFor();
+      await page.locator('#key-warning', { hasText: 'The first line is very long' }).waitFor();
       const [key] = await page.locator('#key-preview li').allTextContents();
-      assert.ok((key?.length ?? 0) < 300, `${key?.length} characters of a preview`);
+      assert.ok((key?.length ?? 0) < 300, `${key?.length} characters in the preview`);
       await playground.start();
       await page.locator('#progress').waitFor({ state: 'hidden', timeout: 60_000 });
-      assert.match(await playground.status.innerText(), /^giant\.log: 1 lines?, 1 distinct, 0 repeats\.$/);
+      assert.match(await playground.status.innerText(), /^giant\.log: 1 line, 1 distinct key, 0 repeats\.$/);
       await assertStillWorks(playground);
     });
   } finally {
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   }
 });
 
-test('a table with quotes: columns are found, and a word says where they go wrong', async () => {
+test('a table with quotes: columns are found, with a warning about shifted columns', async () => {
   const rows = Array.from({ length: 300 }, (_, i) => `${i},"Smith, J${i % 40}",x${i % 9}\n`);
   const text = Buffer.from(`id,name,kind\n${rows.join('')}`);
   await visit(async (playground) => {
     const { page } = playground;
     await playground.choose(file('people.csv', text));
-    await page.locator('#key-caution', { hasText: 'Some fields are quoted' }).waitFor();
+    await page.locator('#key-warning', { hasText: 'Some quoted fields contain the delimiter' }).waitFor();
     const choice = page.getByLabel('Which part of a line');
     await choice.selectOption({ label: 'Column 2: name' });
     await page.locator('#key-preview li', { hasText: '"Smith' }).first().waitFor();
@@ -123,8 +122,8 @@ test('a table with quotes: columns are found, and a word says where they go wron
   });
 });
 
-test('the key is changed in the middle of a run, and the next run goes by it', async () => {
-  const log = generated('Access log');
+test('a key that is changed during a run is used by the next run', async () => {
+  const log = generateSample('Access log');
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');

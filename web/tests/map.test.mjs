@@ -1,13 +1,13 @@
-// The map: the same numbers as one run after another, and settings that can be pinned.
+// The map: the same numbers as single runs, and settings that can be pinned.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, generateSample, simulate } from './command-line.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 
-test('memories and filters are swept, pointed at and pinned', async () => {
+test('filters with several memory sizes, and pinned settings', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     const filters = await playground.drawMapOfSample();
@@ -18,7 +18,7 @@ test('memories and filters are swept, pointed at and pinned', async () => {
     const shown = await row.locator('td').allTextContents();
     const filter = filters[0] ?? '';
     const memoryBits = INITIAL_MEMORY_BITS / 8;
-    const [printed] = simulate(generated('Crawl'), [filter], { memoryBits, seed: 1 });
+    const [printed] = simulate(generateSample('Crawl'), [filter], { memoryBits, seed: 1 });
     assert.equal(shown[0], '1\u00a0KiB');
     assert.equal(shown[1], `${((printed?.fpr ?? 0) * 100).toPrecision(3)}\u00a0%`);
 
@@ -27,17 +27,17 @@ test('memories and filters are swept, pointed at and pinned', async () => {
     const pinned = page.locator('#map-pinned li');
     assert.equal(await pinned.count(), 2);
     assert.match(await pinned.last().innerText(), /in 1\sKiB: drops/);
-    await pinned.first().getByRole('button', { name: /^Remove/ }).click();
+    await pinned.first().getByRole('button', { name: /^Unpin/ }).click();
     assert.equal(await pinned.count(), 1);
   });
 });
 
-test('a parameter is swept instead, and settings that cannot work are left out', async () => {
+test('values of a parameter, without impossible settings', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample();
     await playground.setMemory(1, 'KiB');
-    await page.getByRole('button', { name: 'Add every filter there is' }).click();
+    await page.getByRole('button', { name: 'Add all filters' }).click();
     await playground.run();
     /** @param {string} label */
     const draw = async (label) => {
@@ -58,9 +58,9 @@ test('a parameter is swept instead, and settings that cannot work are left out',
     const values = [...new Set(swept.map(({ filter }) => filter))];
     assert.equal(swept.length, 7 * values.length);
     assert.ok(values.includes('stable:k=2,p=4,max=1') && values.length >= 5, values.join(' '));
-    assert.deepEqual(await page.locator('#map-key code').allTextContents(), values);
+    assert.deepEqual(await page.locator('#map-legend code').allTextContents(), values);
     const one = swept.at(-1);
-    const [printed] = simulate(generated('Crawl'), [one?.filter ?? ''], {
+    const [printed] = simulate(generateSample('Crawl'), [one?.filter ?? ''], {
       memoryBits: one?.memoryBits ?? 0,
       seed: 1,
     });
@@ -69,8 +69,8 @@ test('a parameter is swept instead, and settings that cannot work are left out',
 
     const fewer = await draw('r of sqf:r=2,rr=1,k=4,fingerprint=hashed');
     assert.ok(fewer.length > 0);
-    const misfit = await draw('rr of sqf:r=2,rr=1,k=4,fingerprint=hashed');
-    assert.ok(misfit.every(({ filter }) => /rr=[01],/.test(filter)));
-    assert.match(await page.locator('#map-said').innerText(), /left out: .*rr must be smaller/);
+    const possible = await draw('rr of sqf:r=2,rr=1,k=4,fingerprint=hashed');
+    assert.ok(possible.every(({ filter }) => /rr=[01],/.test(filter)));
+    assert.match(await page.locator('#map-status').innerText(), /impossible.*: .*rr must be less than r/);
   });
 });

@@ -1,4 +1,4 @@
-// The page as a visitor uses it.
+// Uses the page like a user.
 
 import { COMPARED, SAMPLES } from './command-line.mjs';
 
@@ -12,7 +12,7 @@ export class Playground {
     this.status = page.locator('#status');
   }
 
-  /** The form is made from the registry, which comes with the engine. */
+  /** Waits until the engine is loaded: the form lists its filters. */
   async ready() {
     await this.page.locator('.filter-card').first().waitFor();
   }
@@ -24,12 +24,12 @@ export class Playground {
     await this.examined();
   }
 
-  /** The first lines of the log have been looked at. */
+  /** Waits until the log has been examined. */
   async examined() {
     await this.page.locator('#key-preview li').first().waitFor();
   }
 
-  /** The text of a download that a click starts. @param {string} button */
+  /** Clicks a button and returns the file that it downloads. @param {string} button */
   async download(button) {
     const started = this.page.waitForEvent('download');
     await this.page.getByRole('button', { name: button, exact: true }).click();
@@ -47,13 +47,13 @@ export class Playground {
     await this.page.locator('#log-file').setInputFiles(file);
   }
 
-  /** Chooses a store to look into: a tar, or all its files. @param {string | string[]} files */
+  /** Chooses a store to inspect: a tar file, or all its files. @param {string | string[]} files */
   async chooseStore(files) {
     await this.page.locator('#store-file').setInputFiles(files);
   }
 
   /**
-   * Drags a file from outside the browser over the page and lets it go.
+   * Drops a file from outside the browser onto the page.
    *
    * @param {string} path
    */
@@ -61,7 +61,7 @@ export class Playground {
     await this.page.locator('#drop').scrollIntoViewIfNeeded();
     const box = await this.page.locator('#drop').boundingBox();
     if (box === null) {
-      throw new Error('there is nowhere to drop a file');
+      throw new Error('the drop area is not visible');
     }
     const session = await this.page.context().newCDPSession(this.page);
     const where = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
@@ -85,13 +85,13 @@ export class Playground {
     await this.page.getByLabel('Seed').fill(`${seed}`);
   }
 
-  /** Before a run starts; 0 is full speed. @param {number} linesASecond */
-  async setSpeed(linesASecond) {
+  /** Sets the speed before a run starts; 0 is full speed. @param {number} linesPerSecond */
+  async setSpeed(linesPerSecond) {
     await this.page.getByLabel('Speed').evaluate((select, value) => {
       if (select instanceof HTMLSelectElement) {
         select.value = value;
       }
-    }, `${linesASecond}`);
+    }, `${linesPerSecond}`);
   }
 
   async start() {
@@ -103,7 +103,7 @@ export class Playground {
     await this.finished();
   }
 
-  /** The sample run, and the map of its filters drawn; returns these. */
+  /** Runs the sample and draws the map of its filters; returns the filters. */
   async drawMapOfSample() {
     await this.loadSample();
     await this.run();
@@ -118,7 +118,7 @@ export class Playground {
     await this.page.locator('#outcomes tbody tr').first().waitFor();
   }
 
-  /** The results as the table holds them. @returns {Promise<Outcome[]>} */
+  /** The results in the table. @returns {Promise<Outcome[]>} */
   async outcomes() {
     return this.page.locator('#outcomes tbody tr').evaluateAll((rows, columns) => {
       return rows.map((row) => {

@@ -1,14 +1,13 @@
-// The race can be stopped, gone through step by step, and slowed down; theory stands
-// beside what is measured.
+// A run can be paused, stepped and slowed down, and shows predictions beside measurements.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generateSample, simulate } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
-const visit = stage();
+const visit = startBrowser();
 
 /** @param {Playground} playground */
 async function shownCount(playground) {
@@ -26,35 +25,35 @@ async function startAndPause(playground) {
   await playground.status.filter({ hasText: /^Paused after/ }).waitFor();
 }
 
-test('a pause holds the run, a step moves it, and it goes on to the same end', async () => {
+test('a paused run can be stepped and resumed, with the same results', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await startAndPause(playground);
-    const held = await shownCount(playground);
-    assert.ok(held > 0 && held < SAMPLE_LINES, `${held} lines`);
+    const paused = await shownCount(playground);
+    assert.ok(paused > 0 && paused < SAMPLE_LINES, `${paused} lines`);
     await page.waitForTimeout(300);
-    assert.equal(await shownCount(playground), held);
+    assert.equal(await shownCount(playground), paused);
 
     await page.getByRole('button', { name: 'Step' }).click();
-    await page.waitForFunction((held) => {
+    await page.waitForFunction((paused) => {
       const cell = document.querySelector('#outcomes [data-column="count"]');
-      return Number(cell?.getAttribute('data-value')) >= held + 500;
-    }, held);
+      return Number(cell?.getAttribute('data-value')) >= paused + 500;
+    }, paused);
     const stepped = await shownCount(playground);
-    assert.ok(stepped < held + 600, `from ${held} to ${stepped}`);
+    assert.ok(stepped < paused + 600, `from ${paused} to ${stepped}`);
 
     await page.getByLabel('Speed').selectOption('0');
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await playground.finished();
     const shown = await playground.outcomes();
-    const log = generated('Crawl');
+    const log = generateSample('Crawl');
     const settings = { memoryBits: INITIAL_MEMORY_BITS, seed: 1 };
     const filters = shown.map(({ filter }) => filter);
     assert.deepEqual(shown, simulate(log, filters, settings));
   });
 });
 
-test('a paused run can be cancelled and started over', async () => {
+test('a paused run can be cancelled, and a new run started', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await startAndPause(playground);
@@ -66,18 +65,18 @@ test('a paused run can be cancelled and started over', async () => {
   });
 });
 
-test('every formula has a name, and bits a key are said', async () => {
+test('every formula has a name, and the bits per key are shown', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample();
-    await page.getByRole('button', { name: 'Add every filter there is' }).click();
+    await page.getByRole('button', { name: 'Add all filters' }).click();
     await playground.run();
     const formulas = await page.locator('#formulas dd').allTextContents();
     assert.equal(formulas.length, await page.locator('#outcomes tbody tr').count());
     assert.ok(formulas.every((text) => text.length > 30), formulas.join('\n'));
     const [row] = await playground.outcomes();
     const bits = INITIAL_MEMORY_BITS / (row?.distinct ?? 0);
-    const said = await page.locator('#memory-a-key').innerText();
-    assert.ok(said.includes(`${Number(bits.toPrecision(3))} bits a distinct key`), said);
+    const hint = await page.locator('#memory-hint').innerText();
+    assert.ok(hint.includes(`${Number(bits.toPrecision(3))} bits per distinct key`), hint);
   });
 });

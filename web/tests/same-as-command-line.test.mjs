@@ -1,30 +1,30 @@
-// The page and the command line give the same numbers for the same log.
+// The page and the command line compute the same numbers for the same log.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { stage } from './browser.mjs';
-import { INITIAL_MEMORY_BITS, generated, simulate } from './command-line.mjs';
+import { startBrowser } from './browser.mjs';
+import { INITIAL_MEMORY_BITS, generateSample, simulate } from './command-line.mjs';
 
-const visit = stage();
+const visit = startBrowser();
 /** @type {string} */
-let folder;
+let directory;
 /** @type {string} */
 let oddLog;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
-  oddLog = join(folder, 'odd.log');
+  directory = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
+  oddLog = join(directory, 'odd.log');
   await writeFile(oddLog, oddLines());
 });
 
-after(() => rm(folder, { recursive: true }));
+after(() => rm(directory, { recursive: true }));
 
 /**
- * Every byte there is, both kinds of line end, empty lines, a line longer than what the
- * engine is fed at a time, and no newline at the end.
+ * All byte values, both kinds of line ends, empty lines, a line longer than a piece that
+ * the engine is fed, and no newline at the end.
  */
 function oddLines() {
   const pieces = [Buffer.from('\n\n')];
@@ -39,7 +39,7 @@ function oddLines() {
   return Buffer.concat(pieces);
 }
 
-const WITHOUT_FILLING_READERS = `
+const WITHOUT_BYOB_READERS = `
   const getReader = ReadableStream.prototype.getReader;
   ReadableStream.prototype.getReader = function (options) {
     if (options?.mode === 'byob') throw new TypeError('not a byte stream');
@@ -61,18 +61,18 @@ async function assertSameAsCommandLine(playground, file, settings) {
   assert.deepEqual(shown, printed);
 }
 
-test('the sample, with every filter there is at its defaults', async () => {
+test('the sample, with all filters and default parameters', async () => {
   await visit(async (playground) => {
     await playground.loadSample();
-    await playground.page.getByRole('button', { name: 'Add every filter there is' }).click();
+    await playground.page.getByRole('button', { name: 'Add all filters' }).click();
     await playground.run();
-    const offered = playground.page.locator('#filter-choice option');
-    assert.equal((await playground.outcomes()).length, await offered.count());
-    await assertSameAsCommandLine(playground, generated('Crawl'), INITIAL);
+    const choices = playground.page.locator('#filter-choice option');
+    assert.equal((await playground.outcomes()).length, await choices.count());
+    await assertSameAsCommandLine(playground, generateSample('Crawl'), INITIAL);
   });
 });
 
-test('the sample in another memory, with another seed and other parameters', async () => {
+test('the sample with another memory, seed and parameters', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await page.locator('#filter-choice').selectOption('bloom');
@@ -89,11 +89,11 @@ test('the sample in another memory, with another seed and other parameters', asy
     assert.ok(filters.includes('bloom:k=7,layout=partitioned'), `${filters}`);
     assert.ok(!filters.some((filter) => filter.startsWith('stable:')), `${filters}`);
     const settings = { memoryBits: Math.floor(0.3 * 8192), seed: 4_294_967_295 };
-    await assertSameAsCommandLine(playground, generated('Crawl'), settings);
+    await assertSameAsCommandLine(playground, generateSample('Crawl'), settings);
   });
 });
 
-test('a file that is dropped', async () => {
+test('a dropped file', async () => {
   await visit(async (playground) => {
     await playground.drop(oddLog);
     await playground.page.locator('#log-name', { hasText: 'odd.log' }).waitFor();
@@ -102,8 +102,8 @@ test('a file that is dropped', async () => {
   });
 });
 
-test('a file that is chosen, and after it one of a single line', async () => {
-  const shortLog = join(folder, 'short.log');
+test('a chosen file, then a file of one line', async () => {
+  const shortLog = join(directory, 'short.log');
   await writeFile(shortLog, 'alone');
   await visit(async (playground) => {
     await playground.choose(oddLog);
@@ -116,20 +116,20 @@ test('a file that is chosen, and after it one of a single line', async () => {
   });
 });
 
-test('a file in a browser whose reader cannot fill a buffer of ours', async () => {
+test('a file in a browser without BYOB readers', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    let handicapped = 0;
-    await page.route('**/worker-*.js', async (route) => {
+    let patched = 0;
+    await page.route('**/*.worker-*.js', async (route) => {
       const response = await route.fetch();
-      handicapped += 1;
-      await route.fulfill({ response, body: WITHOUT_FILLING_READERS + (await response.text()) });
+      patched += 1;
+      await route.fulfill({ response, body: WITHOUT_BYOB_READERS + (await response.text()) });
     });
     await page.reload();
     await playground.ready();
     await playground.choose(oddLog);
     await playground.run();
-    assert.ok(handicapped > 0);
+    assert.ok(patched > 0);
     await assertSameAsCommandLine(playground, oddLog, INITIAL);
   });
 });

@@ -1,5 +1,4 @@
-// Serves the built page, and beside it the engine's bindings for tests that call the
-// engine without the page.
+// Serves the built page, and the engine's bindings for tests that call the engine directly.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -8,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 const web = fileURLToPath(new URL('..', import.meta.url));
 
-/** Folders by the first part of an address. */
-const FOLDERS = new Map([
+/** Directories by the first part of the path. */
+const DIRECTORIES = new Map([
   ['bindings', join(web, 'src/wasm')],
   ['', join(web, 'dist')],
 ]);
@@ -27,10 +26,10 @@ const TYPES = new Map([
 function fileOf(address) {
   const path = normalize(decodeURIComponent(new URL(address, 'http://page').pathname));
   const [, first = '', ...rest] = path.split('/');
-  const folder = FOLDERS.get(first);
-  return folder !== undefined && first !== ''
-    ? join(folder, ...rest)
-    : join(FOLDERS.get('') ?? '', path === '/' ? 'index.html' : path);
+  const directory = DIRECTORIES.get(first);
+  return directory !== undefined && first !== ''
+    ? join(directory, ...rest)
+    : join(DIRECTORIES.get('') ?? '', path === '/' ? 'index.html' : path);
 }
 
 /** @returns {Promise<{ origin: string, close(): void }>} */

@@ -1,4 +1,4 @@
-// Stores leave the page, are gone on with by the command line, and come back.
+// Stores: built by the page, continued by the command line, and inspected by the page.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -7,40 +7,40 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { stage } from './browser.mjs';
-import { SAMPLE_LINES, dedupstore, generated } from './command-line.mjs';
-import { assertAccessible, assertNotWiderThanWindow, takePicture } from './looks.mjs';
+import { startBrowser } from './browser.mjs';
+import { SAMPLE_LINES, dedupstore, generateSample } from './command-line.mjs';
+import { assertAccessible, assertNotWiderThanWindow, takeScreenshot } from './appearance-checks.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
-const visit = stage();
+const visit = startBrowser();
 /** @type {string} */
-let folder;
+let directory;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dedupstore-stores-'));
+  directory = await mkdtemp(join(tmpdir(), 'dedupstore-stores-'));
 });
 
 after(async () => {
-  await rm(folder, { recursive: true });
+  await rm(directory, { recursive: true });
 });
 
-/** Downloads the store that is offered and unpacks it. @param {Playground} playground */
-async function takenHome(playground) {
-  const home = await mkdtemp(join(folder, 'home-'));
-  const tar = await playground.download('A store that has met this log, as tar');
+/** Downloads the store and unpacks it. @param {Playground} playground */
+async function downloadStore(playground) {
+  const home = await mkdtemp(join(directory, 'home-'));
+  const tar = await playground.download('Download a ready store (.tar)');
   await writeFile(join(home, 'seen.dds.tar'), tar);
   execFileSync('tar', ['xf', 'seen.dds.tar'], { cwd: home });
   return { home, tar: join(home, 'seen.dds.tar'), store: join(home, 'seen.dds') };
 }
 
-/** Ages grow from one look to the next. @param {string} report */
+/** Removes the ages, which change with time. @param {string} report */
 function withoutAges(report) {
   return report.replaceAll(/\d+ (s|min|h|d) ago/g, '… ago');
 }
 
-/** What the page says of a store that it is given. @param {Playground} playground */
-async function told(playground) {
+/** The report on the page. @param {Playground} playground */
+async function shownReport(playground) {
   const report = playground.page.locator('#store-report');
   await report.waitFor();
   return (await report.textContent()) ?? '';
@@ -52,29 +52,29 @@ async function assertRefused(playground, expected) {
   assert.ok(await playground.page.locator('#store-frame').isHidden());
 }
 
-/** The command line's words for a store that it refuses. @param {string} name */
-function refusal(name) {
-  const { status, stderr } = dedupstore(['inspect', name], { cwd: folder });
+/** The error of the command line for a store. @param {string} name */
+function inspectError(name) {
+  const { status, stderr } = dedupstore(['inspect', name], { cwd: directory });
   assert.equal(status, 2, stderr);
   return stderr.trim().replace(/^dedupstore: /, '').replaceAll('`', '');
 }
 
-/** Made by the command line from a sample. @param {string} name */
-function made(name) {
-  const log = generated('Crawl');
+/** Creates a store from a sample with the command line. @param {string} name */
+function createStore(name) {
+  const log = generateSample('Crawl');
   const options = ['--filter', 'stable', '--memory', '64KiB', '--seed', '5'];
-  const run = dedupstore(['filter', name, ...options], { cwd: folder, input: log });
+  const run = dedupstore(['filter', name, ...options], { cwd: directory, input: log });
   assert.equal(run.status, 0, run.stderr);
 }
 
-/** @param {string} name @param {string} directory */
-function packed(name, directory) {
-  execFileSync('tar', ['cf', name, directory], { cwd: folder });
-  return join(folder, name);
+/** @param {string} name @param {string} source */
+function createTar(name, source) {
+  execFileSync('tar', ['cf', name, source], { cwd: directory });
+  return join(directory, name);
 }
 
 test('from the page to the command line and back', async () => {
-  const log = generated('Access log');
+  const log = generateSample('Access log');
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample('Access log');
@@ -83,13 +83,13 @@ test('from the page to the command line and back', async () => {
     const chosen = rows.findIndex(({ filter }) => filter.startsWith('stable'));
     const row = rows[chosen];
     assert.ok(row);
-    await page.locator('#take-filter').selectOption({ index: chosen });
-    const { home, tar, store } = await takenHome(playground);
+    await page.locator('#export-filter').selectOption({ index: chosen });
+    const { home, tar, store } = await downloadStore(playground);
     assert.deepEqual((await readdir(store)).sort(), [
       ...['image.0', 'image.1', 'lock', 'log.0', 'log.1', 'mark'],
     ]);
 
-    // What the command line would have made of the same log.
+    // The command line's own store for the same log.
     const key = ['--field', '7'];
     const create = ['create', 'own.dds', '--filter', row.filter, '--memory', '8KiB', '--seed', '1'];
     assert.equal(dedupstore(create, { cwd: home }).status, 0);
@@ -106,14 +106,14 @@ test('from the page to the command line and back', async () => {
     assert.equal(seen.new, Number(distinct) - Number(fp) + Number(fn));
     assert.equal(seen.seen, Number(repeats) - Number(fn) + Number(fp));
     assert.equal(seen.load, row.load);
-    const ofItsOwn = /^id$|_unix_seconds$|_age_seconds$|^generation$|^log_used_bytes$|^forecast$/;
+    const mayDiffer = /^id$|_unix_seconds$|_age_seconds$|^generation$|^log_used_bytes$|^forecast$/;
     for (const [field, value] of Object.entries(own)) {
-      if (!ofItsOwn.test(field)) {
+      if (!mayDiffer.test(field)) {
         assert.deepEqual(seen[field], value, field);
       }
     }
 
-    // Both know the same keys, and go on alike.
+    // Both give the same verdicts from now on.
     const keys = Array.from({ length: 2000 }, (_, i) => `/page/${i}\n`).join('') + log.toString();
     const input = Buffer.from(keys.split('\n').slice(0, 9000).join('\n'));
     for (const command of ['contains', 'filter']) {
@@ -126,30 +126,30 @@ test('from the page to the command line and back', async () => {
     }
     assert.equal(inspected('seen.dds').observations, SAMPLE_LINES + 9000);
 
-    // What left comes back: as it was, and as the command line has left it.
+    // The page inspects the store before and after the command line used it.
     await playground.drop(tar);
-    assert.match(await told(playground), /^seen\.dds\n.*\n {2}observations {3}50,000\n/s);
+    assert.match(await shownReport(playground), /^seen\.dds\n.*\n {2}observations {3}50,000\n/s);
     execFileSync('tar', ['cf', 'grown.tar', 'seen.dds'], { cwd: home });
     await page.locator('#store-report').evaluate((report) => (report.textContent = ''));
     await playground.drop(join(home, 'grown.tar'));
     await page.locator('#store-report', { hasText: '59,000' }).waitFor();
     const printed = dedupstore(['inspect', 'seen.dds'], { cwd: home }).stdout;
-    assert.equal(withoutAges(await told(playground)), withoutAges(printed));
-    // It was no log: that is still the sample.
+    assert.equal(withoutAges(await shownReport(playground)), withoutAges(printed));
+    // The log is still the sample.
     assert.match(await page.locator('#log-name').innerText(), /^access\.log/);
   });
 });
 
-test('a store whose URLs have one spelling each says so', async () => {
-  const log = generated('Crawl');
+test('a store with URL clean-up records it', async () => {
+  const log = generateSample('Crawl');
   await visit(async (playground) => {
     await playground.loadSample('Crawl');
-    await playground.page.getByLabel('One spelling for each URL').check();
-    await playground.page.locator('#key-effect', { hasText: /Merges|Changes nothing/ }).waitFor();
+    await playground.page.getByLabel('Clean up URLs').check();
+    await playground.page.locator('#key-effect', { hasText: /clean-up (merges|changes)/ }).waitFor();
     await playground.run();
     const [row] = await playground.outcomes();
     assert.ok(row);
-    const { home } = await takenHome(playground);
+    const { home } = await downloadStore(playground);
     const set = ['--filter', row.filter, '--memory', '8KiB', '--seed', '1', '--normalize', 'whatwg'];
     const own = dedupstore(['filter', 'own.dds', ...set], { cwd: home, input: log });
     assert.equal(own.status, 0, own.stderr);
@@ -163,17 +163,17 @@ test('a store whose URLs have one spelling each says so', async () => {
   });
 });
 
-test('every filter, as the command line makes it', async () => {
+test('a store of every filter, checked by the command line', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await page.getByRole('button', { name: 'Add every filter there is' }).click();
+    await page.getByRole('button', { name: 'Add all filters' }).click();
     await playground.loadSample('Click stream');
     await playground.run();
     const rows = await playground.outcomes();
     assert.ok(rows.length >= 16, `${rows.length} filters`);
     for (const [index, row] of rows.entries()) {
-      await page.locator('#take-filter').selectOption({ index });
-      const { home } = await takenHome(playground);
+      await page.locator('#export-filter').selectOption({ index });
+      const { home } = await downloadStore(playground);
       assert.equal(dedupstore(['verify', 'seen.dds'], { cwd: home }).status, 0, row.filter);
       const { stdout } = dedupstore(['inspect', 'seen.dds', '--json'], { cwd: home });
       const { filter, observations, load } = JSON.parse(stdout);
@@ -186,37 +186,37 @@ test('every filter, as the command line makes it', async () => {
   });
 });
 
-test('a store of the command line: as a tar, as files, as a directory', async () => {
-  made('links.dds');
-  const tar = packed('links.tar', 'links.dds');
-  const printed = withoutAges(dedupstore(['inspect', 'links.dds'], { cwd: folder }).stdout);
+test('a store of the command line: as a tar file, as files, as a directory', async () => {
+  createStore('links.dds');
+  const tar = createTar('links.tar', 'links.dds');
+  const printed = withoutAges(dedupstore(['inspect', 'links.dds'], { cwd: directory }).stdout);
   assert.match(printed, /^links\.dds\n/);
   await visit(async (playground) => {
     const { page } = playground;
     await playground.chooseStore(tar);
-    assert.equal(withoutAges(await told(playground)), printed);
-    const names = await readdir(join(folder, 'links.dds'));
-    await playground.chooseStore(names.map((name) => join(folder, 'links.dds', name)));
+    assert.equal(withoutAges(await shownReport(playground)), printed);
+    const names = await readdir(join(directory, 'links.dds'));
+    await playground.chooseStore(names.map((name) => join(directory, 'links.dds', name)));
     await page.locator('#store-report', { hasText: 'store.dds' }).waitFor();
-    assert.equal(withoutAges(await told(playground)), printed.replace('links.dds', 'store.dds'));
-    await playground.drop(join(folder, 'links.dds'));
+    assert.equal(withoutAges(await shownReport(playground)), printed.replace('links.dds', 'store.dds'));
+    await playground.drop(join(directory, 'links.dds'));
     await page.locator('#store-report', { hasText: 'links.dds' }).waitFor();
-    assert.equal(withoutAges(await told(playground)), printed);
+    assert.equal(withoutAges(await shownReport(playground)), printed);
     for (const format of ['ustar', 'pax', 'gnu', 'v7']) {
       const options = ['--format', format, '-cf', `${format}.tar`, './links.dds'];
-      execFileSync('tar', options, { cwd: folder });
-      await playground.chooseStore(join(folder, `${format}.tar`));
+      execFileSync('tar', options, { cwd: directory });
+      await playground.chooseStore(join(directory, `${format}.tar`));
       await page.locator('#store-frame[aria-busy="false"]').waitFor();
-      assert.equal(withoutAges(await told(playground)), printed, format);
+      assert.equal(withoutAges(await shownReport(playground)), printed, format);
     }
   });
 });
 
-test('a damaged store, a cut tar, and what is no store are told in words', async () => {
-  made('whole.dds');
+test('damaged stores, truncated tar files and other files are reported', async () => {
+  createStore('whole.dds');
   const damaged = /** @param {string} name */ async (name) => {
-    await cp(join(folder, 'whole.dds'), join(folder, name), { recursive: true });
-    return (/** @type {string} */ file) => join(folder, name, file);
+    await cp(join(directory, 'whole.dds'), join(directory, name), { recursive: true });
+    return (/** @type {string} */ file) => join(directory, name, file);
   };
   const flipped = await damaged('flipped.dds');
   for (const image of ['image.0', 'image.1']) {
@@ -236,42 +236,42 @@ test('a damaged store, a cut tar, and what is no store are told in words', async
   await visit(async (playground) => {
     const { page } = playground;
     for (const name of ['flipped.dds', 'short.dds', 'incomplete.dds', 'newer.dds']) {
-      await playground.chooseStore(packed(`${name}.tar`, name));
-      const said = page.locator('#store-message', { hasText: name });
-      await said.waitFor();
-      assert.equal(await said.textContent(), refusal(name));
+      await playground.chooseStore(createTar(`${name}.tar`, name));
+      const message = page.locator('#store-message', { hasText: name });
+      await message.waitFor();
+      assert.equal(await message.textContent(), inspectError(name));
     }
 
-    const whole = await readFile(packed('whole.tar', 'whole.dds'));
-    const cut = join(folder, 'cut.tar');
+    const whole = await readFile(createTar('whole.tar', 'whole.dds'));
+    const cut = join(directory, 'cut.tar');
     for (const bytes of [700, 5000, 200_000]) {
       await writeFile(cut, whole.subarray(0, bytes));
       await playground.chooseStore(cut);
-      await assertRefused(playground, /cut\.tar is cut off: it ends in the middle of (a|whole)/);
+      await assertRefused(playground, /cut\.tar is truncated: it ends in the middle of (a|whole)/);
     }
     const broken = Buffer.from(whole);
     broken.write('garbage', 512 + 140);
     await writeFile(cut, broken);
     await playground.chooseStore(cut);
-    await assertRefused(playground, /cut\.tar is damaged: at byte 512 there is no header/);
+    await assertRefused(playground, /cut\.tar is damaged: there is no valid file header at byte 512/);
 
-    const notes = join(folder, 'notes.txt');
+    const notes = join(directory, 'notes.txt');
     await writeFile(notes, 'nothing to see\n'.repeat(100));
-    await playground.chooseStore(packed('notes.tar', 'notes.txt'));
+    await playground.chooseStore(createTar('notes.tar', 'notes.txt'));
     await assertRefused(playground, /notes\.tar is not a store: it has no file image\.0/);
-    await writeFile(join(folder, 'text.tar'), 'nothing to see\n'.repeat(100));
-    await playground.chooseStore(join(folder, 'text.tar'));
-    await assertRefused(playground, /text\.tar is no tar file/);
-    await writeFile(join(folder, 'empty.tar'), '');
-    await playground.chooseStore(join(folder, 'empty.tar'));
-    await assertRefused(playground, /empty\.tar is no tar file/);
-    execFileSync('tar', ['cf', 'two.tar', 'whole.dds', 'short.dds'], { cwd: folder });
-    await playground.chooseStore(join(folder, 'two.tar'));
+    await writeFile(join(directory, 'text.tar'), 'nothing to see\n'.repeat(100));
+    await playground.chooseStore(join(directory, 'text.tar'));
+    await assertRefused(playground, /text\.tar is not a tar file/);
+    await writeFile(join(directory, 'empty.tar'), '');
+    await playground.chooseStore(join(directory, 'empty.tar'));
+    await assertRefused(playground, /empty\.tar is not a tar file/);
+    execFileSync('tar', ['cf', 'two.tar', 'whole.dds', 'short.dds'], { cwd: directory });
+    await playground.chooseStore(join(directory, 'two.tar'));
     await assertRefused(playground, /several stores \(whole\.dds, short\.dds\)/);
 
-    // And the page goes on.
-    await playground.chooseStore(join(folder, 'whole.tar'));
-    assert.match(await told(playground), /^whole\.dds\n/);
+    // The page works afterwards.
+    await playground.chooseStore(join(directory, 'whole.tar'));
+    assert.match(await shownReport(playground), /^whole\.dds\n/);
     assert.equal(await page.locator('#store-message').textContent(), '');
     await playground.loadSample();
     await playground.run();
@@ -279,15 +279,15 @@ test('a damaged store, a cut tar, and what is no store are told in words', async
   });
 });
 
-test('a store too large for a page, and one stopped', async () => {
+test('a store that is too large for the page, and one that is cancelled', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    const button = page.locator('#take-store');
-    // Before there are workers that end: one that ends just then would never answer.
-    let isHeld = false;
-    await page.route('**/store-worker*', (route) => (isHeld ? undefined : route.continue()));
+    const button = page.locator('#export-store');
+    // Set before any worker ends: a route that is set while one ends never returns.
+    let isBlocked = false;
+    await page.route('**/store.worker*', (route) => (isBlocked ? undefined : route.continue()));
     await page.getByText('Paste lines').click();
-    await page.getByLabel('Lines to run over').fill('a\nb\na\n');
+    await page.getByLabel('Lines to use').fill('a\nb\na\n');
     await page.getByRole('button', { name: 'Use these lines' }).click();
     await playground.examined();
     const remove = page.getByRole('button', { name: /^Remove/ });
@@ -297,17 +297,17 @@ test('a store too large for a page, and one stopped', async () => {
     await playground.setMemory(300, 'MiB');
     await playground.run();
     await button.click();
-    await page.locator('#take-store-said', { hasText: /takes 1\.\d+ GiB of disk.*up to 1 GiB/ }).waitFor();
+    await page.locator('#export-store-status', { hasText: /needs 1\.\d+ GiB of disk.*up to 1 GiB/ }).waitFor();
 
     await playground.setMemory(8, 'KiB');
     await playground.run();
-    // The worker's script never comes, so there is something to stop.
-    isHeld = true;
+    // The worker's script never loads, so that the build can be cancelled.
+    isBlocked = true;
     await button.click();
-    await page.getByRole('button', { name: 'Stop making it' }).click();
-    await button.filter({ hasText: 'A store that has met this log, as tar' }).waitFor();
-    isHeld = false;
-    const { home } = await takenHome(playground);
+    await page.getByRole('button', { name: 'Stop building' }).click();
+    await button.filter({ hasText: 'Download a ready store (.tar)' }).waitFor();
+    isBlocked = false;
+    const { home } = await downloadStore(playground);
     const { stdout } = dedupstore(['inspect', 'seen.dds', '--json'], { cwd: home });
     const { observations, new: fresh } = JSON.parse(stdout);
     assert.deepEqual([observations, fresh], [3, 2]);
@@ -318,16 +318,16 @@ for (const [colorScheme, width] of /** @type {const} */ ([
   ['light', 1280],
   ['dark', 390],
 ])) {
-  test(`a report in ${colorScheme}, ${width} pixels wide`, async () => {
+  test(`the report of a store: ${colorScheme}, ${width} pixels wide`, async () => {
     const store = fileURLToPath(new URL('../../fixtures/stores/version-1-bloom.dds', import.meta.url));
     const files = (await readdir(store)).map((name) => join(store, name));
     await visit(
       async (playground) => {
         await playground.chooseStore(files);
-        assert.match(await told(playground), /^store\.dds\n/);
+        assert.match(await shownReport(playground), /^store\.dds\n/);
         await assertAccessible(playground.page);
         await assertNotWiderThanWindow(playground.page);
-        await takePicture(playground.page, `store-${colorScheme}-${width}`);
+        await takeScreenshot(playground.page, `store-${colorScheme}-${width}`);
         await playground.chooseStore(files.slice(1));
         await assertRefused(playground, /store\.dds is not a store/);
         await assertAccessible(playground.page);

@@ -1,14 +1,15 @@
-//! An engine that knows no stores: there can be none of these.
+//! Replaces the builder and the inspector in an engine without the feature `stores`. The
+//! constructors fail, so no value of these types exists.
 
-use super::{StorePart, Wanted};
-use crate::key::KeyChoice;
+use super::{MissingBytes, StoreFileSize, StorePart};
+use crate::key_choice::KeyChoice;
 
-const REFUSAL: &str = "This engine knows no stores; the page has another that does.";
+const REFUSAL: &str = "This engine has no stores. The page has another engine that has them.";
 
-/// See `primer.rs`.
-pub enum Primer {}
+/// See `builder.rs`.
+pub enum Builder {}
 
-impl Primer {
+impl Builder {
     pub fn new(_: &str, _: u64, _: u64, _: &KeyChoice) -> Result<Self, String> {
         Err(REFUSAL.to_owned())
     }
@@ -21,24 +22,28 @@ impl Primer {
         match *self {}
     }
 
-    pub fn files(&self) -> Vec<(&'static str, u64)> {
+    pub fn files(&self) -> Vec<StoreFileSize> {
         match *self {}
     }
 
     pub fn next_part(&mut self) -> Result<Option<StorePart>, String> {
         match *self {}
     }
+
+    pub fn take_part_bytes(&mut self) -> Vec<u8> {
+        match *self {}
+    }
 }
 
-/// See `look.rs`.
-pub enum Look {}
+/// See `inspector.rs`.
+pub enum Inspector {}
 
-impl Look {
+impl Inspector {
     pub fn new(_: &str, _: u64) -> Result<Self, String> {
         Err(REFUSAL.to_owned())
     }
 
-    pub fn add(&mut self, _: &str, _: u64) {
+    pub fn add_file(&mut self, _: &str, _: u64) {
         match *self {}
     }
 
@@ -46,7 +51,7 @@ impl Look {
         match *self {}
     }
 
-    pub fn wanted(&self) -> Option<Wanted> {
+    pub fn missing_bytes(&self) -> Option<MissingBytes> {
         match *self {}
     }
 

@@ -1,24 +1,25 @@
-//! What a store says of itself.
+//! Inspects a store of which only some bytes are at hand.
 
 use std::path::Path;
 
 use dedupstore::store::{StoreError, StoreFile, check_names, inspect_on};
+use dedupstore_view::{error_message, inspection_report};
 
-use super::Wanted;
+use super::MissingBytes;
 use super::partial_files::PartialFiles;
 
-/// A look into a store of which only parts are at hand.
-pub struct Look {
+/// The inspection of one store.
+pub struct Inspector {
     name: String,
     unix_seconds: u64,
-    /// The directory: names and sizes.
+    /// Names and sizes of the files in the directory.
     listing: Vec<(String, u64)>,
     files: Option<PartialFiles>,
 }
 
-impl Look {
+impl Inspector {
     pub fn new(name: &str, unix_seconds: u64) -> Result<Self, String> {
-        Ok(Look {
+        Ok(Inspector {
             name: name.to_owned(),
             unix_seconds,
             listing: Vec::new(),
@@ -26,18 +27,20 @@ impl Look {
         })
     }
 
-    pub fn add(&mut self, name: &str, bytes: u64) {
+    /// Adds a file of the directory.
+    pub fn add_file(&mut self, name: &str, bytes: u64) {
         self.listing.push((name.to_owned(), bytes));
     }
 
-    /// Nothing as long as something is wanted; an error as the command line tells it.
+    /// Returns the report, or fails with the command line's error. None if bytes are
+    /// missing.
     pub fn report(&mut self) -> Result<Option<String>, String> {
         let inspected = self.inspect();
-        let is_waiting = self.wanted().is_some();
+        let is_incomplete = self.missing_bytes().is_some();
         match inspected {
             Ok(report) => Ok(Some(report)),
-            Err(_) if is_waiting => Ok(None),
-            Err(error) => Err(error.told_of(&self.name)),
+            Err(_) if is_incomplete => Ok(None),
+            Err(error) => Err(error_message(&self.name, &error)),
         }
     }
 
@@ -53,13 +56,15 @@ impl Look {
             }
         };
         let inspection = inspect_on(files)?;
-        Ok(inspection.report(&self.name, str::to_owned))
+        Ok(inspection_report(&inspection, &self.name, str::to_owned))
     }
 
-    pub fn wanted(&self) -> Option<Wanted> {
-        self.files.as_ref()?.wanted()
+    /// The bytes that `report` needs; None if it needs none.
+    pub fn missing_bytes(&self) -> Option<MissingBytes> {
+        self.files.as_ref()?.missing()
     }
 
+    /// Supplies the missing bytes.
     pub fn supply(&mut self, bytes: &[u8]) {
         if let Some(files) = &mut self.files {
             files.supply(bytes.to_vec());
@@ -73,19 +78,22 @@ mod tests {
 
     use super::*;
 
-    /// A store of a log, with its files whole.
-    fn made(memory_bits: u64) -> Vec<(&'static str, Vec<u8>)> {
-        let options = CreateOptions::new("stable".parse().expect("a filter"), memory_bits);
-        let mut set = options.in_memory(1).expect("small");
+    /// Creates a store that has observed 5,000 keys; returns its files.
+    fn store_files(memory_bits: u64) -> Vec<(&'static str, Vec<u8>)> {
+        let options = CreateOptions::new("stable")
+            .expect("a filter")
+            .memory_bits(memory_bits)
+            .seed(1);
+        let mut set = options.in_memory().expect("small");
         for key in 0..5000u32 {
-            set.observe(&(key % 1999).to_le_bytes());
+            set.observe((key % 1999).to_le_bytes());
         }
-        let primed = options.primed(set, [3; 16], 1000).expect("primed");
-        let layout = primed.layout();
+        let initial = options.primed(set, [3; 16], 1000).expect("a store");
+        let layout = initial.layout();
         let mut files = StoreFile::ALL
             .map(|file| (file.name(), vec![0; layout.file_bytes(file) as usize]))
             .to_vec();
-        for part in primed.parts().expect("encoded") {
+        for part in initial.parts().expect("encoded") {
             let at = part.offset as usize;
             files[part.file as usize].1[at..at + part.bytes.len()].copy_from_slice(&part.bytes);
         }
@@ -93,52 +101,52 @@ mod tests {
         files
     }
 
-    /// As the page does it; returns how many bytes it took, too.
-    fn look_at(files: &[(&str, Vec<u8>)]) -> (Result<String, String>, usize) {
-        let mut look = Look::new("links.dds", 1060).expect("a look");
+    /// Inspects a store as the page does; also returns the number of bytes supplied.
+    fn inspect(files: &[(&str, Vec<u8>)]) -> (Result<String, String>, usize) {
+        let mut inspector = Inspector::new("links.dds", 1060).expect("an inspector");
         for (name, bytes) in files {
-            look.add(name, bytes.len() as u64);
+            inspector.add_file(name, bytes.len() as u64);
         }
-        let mut taken = 0;
+        let mut supplied = 0;
         for _ in 0..100 {
-            match look.report() {
-                Ok(Some(report)) => return (Ok(report), taken),
-                Err(error) => return (Err(error), taken),
+            match inspector.report() {
+                Ok(Some(report)) => return (Ok(report), supplied),
+                Err(error) => return (Err(error), supplied),
                 Ok(None) => {}
             }
-            let wanted = look.wanted().expect("something is wanted");
-            let (_, bytes) = files.iter().find(|it| it.0 == wanted.file).expect("there");
-            let start = wanted.offset as usize;
-            taken += wanted.length;
-            look.supply(&bytes[start..start + wanted.length]);
+            let missing = inspector.missing_bytes().expect("bytes are missing");
+            let (_, bytes) = files.iter().find(|it| it.0 == missing.file).expect("there");
+            let start = missing.offset as usize;
+            supplied += missing.length;
+            inspector.supply(&bytes[start..start + missing.length]);
         }
-        panic!("it never has enough");
+        panic!("the inspection does not end");
     }
 
     #[test]
-    fn it_asks_for_what_it_needs_and_no_more() {
-        let files = made(8 << 24);
-        let (report, taken) = look_at(&files);
+    fn an_inspection_reads_only_a_small_part_of_a_store() {
+        let files = store_files(8 << 24);
+        let (report, supplied) = inspect(&files);
         let report = report.expect("a store");
         assert!(report.starts_with("links.dds\n\nFilter\n  filter         stable:"));
         assert!(report.contains("  observations   5,000\n"), "{report}");
         assert!(report.contains("generation 0, 60 s ago"), "{report}");
-        assert!(taken < 4 << 20, "{taken} bytes were taken");
+        assert!(supplied < 4 << 20, "{supplied} bytes were supplied");
     }
 
     #[test]
-    fn damage_and_missing_files_are_told_as_by_the_command_line() {
-        let mut files = made(8 << 16);
+    fn damage_and_missing_files_are_reported_in_the_words_of_the_command_line() {
+        let mut files = store_files(8 << 16);
         files[0].1[200] ^= 1;
-        let told = look_at(&files).0.expect_err("it is damaged");
-        assert!(told.starts_with("image.0 is damaged at byte 4092: expected checksum"));
-        assert!(told.contains("`dedupstore verify links.dds`"), "{told}");
-        let mut files = made(8 << 16);
+        let error = inspect(&files).0.expect_err("image.0 is damaged");
+        assert!(error.starts_with("links.dds: image.0 is damaged at byte 4092: expected checksum"));
+        assert!(error.contains("`dedupstore verify links.dds`"), "{error}");
+        let mut files = store_files(8 << 16);
         files[2].1.truncate(1000);
-        let told = look_at(&files).0.expect_err("it is cut off");
-        assert!(told.contains("log.0 is damaged at byte 0: expected 1048576 bytes, found 1000"));
-        let files = made(8 << 16).split_off(1);
-        let told = look_at(&files).0.expect_err("an image is missing");
-        assert!(told.starts_with("links.dds is not a store: it has no file `image.0`"));
+        let error = inspect(&files).0.expect_err("log.0 is cut off");
+        assert!(error.contains("log.0 is damaged at byte 0: expected 1048576 bytes, found 1000"));
+        let files = store_files(8 << 16).split_off(1);
+        let error = inspect(&files).0.expect_err("image.0 is missing");
+        assert!(error.starts_with("links.dds is not a store: it has no file `image.0`"));
     }
 }

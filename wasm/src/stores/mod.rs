@@ -1,164 +1,145 @@
-//! Stores on the page: made from a log to be taken home, and looked into.
+//! Stores on the page: built from a log for download, and inspected.
 //!
-//! An engine without the feature has the same bindings, and refuses.
+//! Without the feature `stores` the bindings are the same, and the constructors fail.
 
 #[cfg(not(feature = "stores"))]
 mod absent;
 #[cfg(feature = "stores")]
-mod look;
+mod builder;
+#[cfg(feature = "stores")]
+mod inspector;
 #[cfg(feature = "stores")]
 mod partial_files;
-#[cfg(feature = "stores")]
-mod primer;
 
 #[cfg(not(feature = "stores"))]
-use absent::{Look, Primer};
+use absent::{Builder, Inspector};
 #[cfg(feature = "stores")]
-use look::Look;
+use builder::Builder;
 #[cfg(feature = "stores")]
-use primer::Primer;
+use inspector::Inspector;
 
+use serde::Serialize;
+use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
-use crate::key::KeyChoice;
+use crate::js_error;
+use crate::key_choice::{KeyChoice, KeySpec};
 
-/// Bytes of a file that are wanted.
-#[derive(Clone, Copy)]
-struct Wanted {
-    file: &'static str,
-    offset: u64,
-    length: usize,
+/// Builds a store that has observed a log.
+#[wasm_bindgen]
+pub struct StoreBuilder(Builder);
+
+/// A file of a store.
+#[derive(Serialize, Tsify)]
+pub struct StoreFileSize {
+    /// The file name.
+    pub name: &'static str,
+    /// The size of the file.
+    pub bytes: u64,
 }
 
-fn refused(message: String) -> JsError {
-    JsError::new(&message)
-}
-
-/// A store that has met a log.
-#[wasm_bindgen]
-pub struct StorePrimer(Primer);
-
-/// Bytes of a store's file.
-#[wasm_bindgen]
+/// The place of some bytes in a store's file.
+#[derive(Clone, Copy, Serialize, Tsify)]
 pub struct StorePart {
-    file: &'static str,
-    offset: u64,
-    bytes: Vec<u8>,
+    /// The file name.
+    pub file: &'static str,
+    /// The position of the bytes in the file.
+    pub offset: u64,
 }
 
 #[wasm_bindgen]
-impl StorePrimer {
-    /// What `dedupstore create` makes with this filter, memory and seed, and whatever
-    /// normalization the key has; it has met nothing yet. Fails with a sentence for people.
+impl StoreBuilder {
+    /// Starts a store like that of `dedupstore create` with this filter, memory, seed and
+    /// normalization. The error is a sentence for the page's user.
     #[wasm_bindgen(constructor)]
     pub fn new(
         filter: &str,
         memory_bits: f64,
         seed: f64,
-        key: &KeyChoice,
-    ) -> Result<StorePrimer, JsError> {
-        let made = Primer::new(filter, memory_bits as u64, seed as u64, key);
-        made.map(StorePrimer).map_err(refused)
+        key: Ts<KeySpec>,
+    ) -> Result<StoreBuilder, JsError> {
+        let key = KeyChoice::new(&key.to_rust()?).map_err(js_error)?;
+        let builder = Builder::new(filter, memory_bits as u64, seed as u64, &key);
+        builder.map(StoreBuilder).map_err(js_error)
     }
 
-    /// The next bytes of the log.
+    /// Observes the next bytes of the log.
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), JsError> {
-        self.0.feed(chunk).map_err(refused)
+        self.0.feed(chunk).map_err(js_error)
     }
 
-    /// The log has ended, and the store is there. Its identity, of 16 bytes, is to be random;
-    /// the time is in seconds since 1970.
+    /// Ends the log and completes the store. `storeId` is 16 random bytes; the time is in
+    /// seconds since 1970.
     pub fn finish(&mut self, store_id: &[u8], unix_seconds: f64) -> Result<(), JsError> {
         let finished = self.0.finish(store_id, unix_seconds as u64);
-        finished.map_err(refused)
+        finished.map_err(js_error)
     }
 
-    /// The names of its files.
-    #[wasm_bindgen(getter, js_name = fileNames)]
-    pub fn file_names(&self) -> Vec<String> {
+    /// Lists the store's files.
+    pub fn files(&self) -> Result<Vec<Ts<StoreFileSize>>, JsError> {
         let files = self.0.files().into_iter();
-        files.map(|(name, _)| name.to_owned()).collect()
+        files.map(|file| Ok(file.into_ts()?)).collect()
     }
 
-    /// The sizes of its files, in the same order.
-    #[wasm_bindgen(getter, js_name = fileBytes)]
-    pub fn file_bytes(&self) -> Vec<f64> {
-        let files = self.0.files().into_iter();
-        files.map(|(_, bytes)| bytes as f64).collect()
-    }
-
-    /// The next bytes of any file that are not zeros, once it is finished; nothing when there
-    /// are no more. Those of one file come in any order.
+    /// Moves on to the next bytes that are not zeros of any file of the completed store;
+    /// returns undefined after the last. The parts of a file come in any order.
     #[wasm_bindgen(js_name = nextPart)]
-    pub fn next_part(&mut self) -> Result<Option<StorePart>, JsError> {
-        self.0.next_part().map_err(refused)
+    pub fn next_part(&mut self) -> Result<Option<Ts<StorePart>>, JsError> {
+        let part = self.0.next_part().map_err(js_error)?;
+        Ok(part.map(|part| part.into_ts()).transpose()?)
+    }
+
+    /// Returns the bytes of the current part, once.
+    #[wasm_bindgen(js_name = takePartBytes)]
+    pub fn take_part_bytes(&mut self) -> Vec<u8> {
+        self.0.take_part_bytes()
     }
 }
 
+/// Inspects a store whose files the page has. It asks for the bytes that it needs.
 #[wasm_bindgen]
-impl StorePart {
-    /// Which file.
-    #[wasm_bindgen(getter)]
-    pub fn file(&self) -> String {
-        self.file.to_owned()
-    }
+pub struct StoreInspector(Inspector);
 
-    /// Where in it.
-    #[wasm_bindgen(getter)]
-    pub fn offset(&self) -> f64 {
-        self.offset as f64
-    }
-
-    /// What is there.
-    #[wasm_bindgen(getter)]
-    pub fn bytes(&self) -> Vec<u8> {
-        self.bytes.clone()
-    }
+/// Bytes of a file that the inspector needs.
+#[derive(Clone, Copy, Serialize, Tsify)]
+pub struct MissingBytes {
+    /// The file name.
+    pub file: &'static str,
+    /// The position of the first byte.
+    pub offset: u64,
+    /// The number of bytes. More is allowed.
+    pub length: usize,
 }
 
-/// A look into a store whose files the page has: it asks for what it needs of them.
 #[wasm_bindgen]
-pub struct StoreLook(Look);
-
-#[wasm_bindgen]
-impl StoreLook {
-    /// At the store of a name; the time is in seconds since 1970.
+impl StoreInspector {
+    /// Starts the inspection of a store. The time is in seconds since 1970.
     #[wasm_bindgen(constructor)]
-    pub fn new(name: &str, unix_seconds: f64) -> Result<StoreLook, JsError> {
-        let look = Look::new(name, unix_seconds as u64);
-        look.map(StoreLook).map_err(refused)
+    pub fn new(name: &str, unix_seconds: f64) -> Result<StoreInspector, JsError> {
+        let inspector = Inspector::new(name, unix_seconds as u64);
+        inspector.map(StoreInspector).map_err(js_error)
     }
 
-    /// There is a file of this name and size in its directory.
-    pub fn add(&mut self, name: &str, bytes: f64) {
-        self.0.add(name, bytes as u64);
+    /// Adds a file of the store's directory.
+    #[wasm_bindgen(js_name = addFile)]
+    pub fn add_file(&mut self, name: &str, bytes: f64) {
+        self.0.add_file(name, bytes as u64);
     }
 
-    /// What `dedupstore inspect` prints of it, or fails with; nothing as long as some bytes are
-    /// wanted.
+    /// Returns the report of `dedupstore inspect`, or fails with its error. Undefined if
+    /// bytes are missing.
     pub fn report(&mut self) -> Result<Option<String>, JsError> {
-        self.0.report().map_err(refused)
+        self.0.report().map_err(js_error)
     }
 
-    /// The file of which bytes are wanted.
-    #[wasm_bindgen(getter, js_name = wantedFile)]
-    pub fn wanted_file(&self) -> Option<String> {
-        self.0.wanted().map(|wanted| wanted.file.to_owned())
+    /// The bytes that `report` needs; undefined if it needs none.
+    #[wasm_bindgen(getter, js_name = missingBytes)]
+    pub fn missing_bytes(&self) -> Result<Option<Ts<MissingBytes>>, JsError> {
+        let missing = self.0.missing_bytes();
+        Ok(missing.map(|it| it.into_ts()).transpose()?)
     }
 
-    /// From where on.
-    #[wasm_bindgen(getter, js_name = wantedOffset)]
-    pub fn wanted_offset(&self) -> f64 {
-        self.0.wanted().map_or(0.0, |wanted| wanted.offset as f64)
-    }
-
-    /// How many at the least.
-    #[wasm_bindgen(getter, js_name = wantedLength)]
-    pub fn wanted_length(&self) -> f64 {
-        self.0.wanted().map_or(0.0, |wanted| wanted.length as f64)
-    }
-
-    /// Here they are.
+    /// Supplies the missing bytes.
     pub fn supply(&mut self, bytes: &[u8]) {
         self.0.supply(bytes);
     }

@@ -1,58 +1,58 @@
-//! The files of a store of which only some parts are at hand.
+//! The files of a store of which only some bytes are at hand.
 //!
-//! A browser reads files only while nobody waits for it. So a look at a store fails at the
-//! first byte that is not there, the page fetches it, and the look begins anew. It needs
-//! little of a store: a large one costs no more memory than a small one.
+//! The browser reads files asynchronously. So an inspection fails at the first byte that is
+//! not at hand, the page reads it, and the inspection starts again. It needs few bytes:
+//! memory does not grow with the size of the store.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dedupstore::store::{Medium, StoreFile};
 
-use super::Wanted;
+use super::MissingBytes;
 
-/// Files to read.
+/// A read-only medium over the bytes supplied so far.
 pub struct PartialFiles {
     sizes: [u64; 5],
     unix_seconds: u64,
-    at_hand: Vec<(&'static str, u64, Vec<u8>)>,
-    wanted: Mutex<Option<Wanted>>,
+    supplied: Vec<(&'static str, u64, Vec<u8>)>,
+    missing: Mutex<Option<MissingBytes>>,
 }
 
 impl PartialFiles {
-    /// Files of these sizes, in the order of [`StoreFile::ALL`], of which nothing is at hand.
+    /// Files of these sizes, in the order of [`StoreFile::ALL`], without any bytes yet.
     pub fn new(sizes: [u64; 5], unix_seconds: u64) -> Self {
         PartialFiles {
             sizes,
             unix_seconds,
-            at_hand: Vec::new(),
-            wanted: Mutex::new(None),
+            supplied: Vec::new(),
+            missing: Mutex::new(None),
         }
     }
 
-    /// What the last look stopped at, if it stopped.
-    pub fn wanted(&self) -> Option<Wanted> {
-        *self.slot()
+    /// The bytes at which the last inspection failed; None if it needed no more.
+    pub fn missing(&self) -> Option<MissingBytes> {
+        *self.lock()
     }
 
-    /// Brings what was wanted, and perhaps what follows it.
+    /// Supplies the missing bytes, and possibly bytes after them.
     pub fn supply(&mut self, bytes: Vec<u8>) {
-        let wanted = self.slot().take();
-        if let Some(Wanted { file, offset, .. }) = wanted {
-            self.at_hand.push((file, offset, bytes));
+        let missing = self.lock().take();
+        if let Some(MissingBytes { file, offset, .. }) = missing {
+            self.supplied.push((file, offset, bytes));
         }
     }
 
-    fn slot(&self) -> MutexGuard<'_, Option<Wanted>> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<MissingBytes>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, file: StoreFile, offset: u64, length: usize) -> Option<&[u8]> {
-        self.at_hand.iter().find_map(|(of, start, bytes)| {
+        self.supplied.iter().find_map(|(name, start, bytes)| {
             let from = usize::try_from(offset.checked_sub(*start)?).ok()?;
             bytes
                 .get(from..from.checked_add(length)?)
-                .filter(|_| *of == file.name())
+                .filter(|_| *name == file.name())
         })
     }
 }
@@ -73,7 +73,7 @@ impl Medium for PartialFiles {
                 Ok(())
             }
             None => {
-                self.slot().get_or_insert(Wanted {
+                self.lock().get_or_insert(MissingBytes {
                     file: file.name(),
                     offset,
                     length: buffer.len(),

@@ -1,60 +1,60 @@
-// What errors can be borne, and which are worse.
+// The errors that are acceptable, and their costs.
 
-import { make, uniqueId } from './element.js';
-import { InvalidInput } from './invalid-input.js';
-import type { Preference, Wish } from './protocol.js';
+import { create, uniqueId } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
+import type { AdviceRequirements, Preference } from '../wasm/dedupstore_wasm.js';
 
 const PREFERENCES: readonly [Preference, string][] = [
-  ['balanced', 'Neither: costs decide'],
+  ['balanced', 'Both matter equally'],
   ['no-drops', 'Dropping a new key'],
-  ['no-repeats', 'Letting a repeat pass'],
+  ['no-repeats', 'Missing a repeat'],
 ];
 
-/** What is wished for, but for the memory. */
-export type Bearable = Omit<Wish, 'memoryBits'>;
+/** All requirements except the memory. */
+export type ErrorRequirements = Omit<AdviceRequirements, 'memoryBits'>;
 
-export class WishInput {
+export class RequirementsInput {
   readonly element: HTMLElement;
-  readonly #maxFpr = percentage('advice-max-fpr');
-  readonly #maxFnr = percentage('advice-max-fnr');
-  readonly #costFp = cost('advice-cost-fp');
-  readonly #costFn = cost('advice-cost-fn');
-  readonly #prefer = make(
+  readonly #maxFpr = percentInput('advice-max-fpr');
+  readonly #maxFnr = percentInput('advice-max-fnr');
+  readonly #costFp = costInput('advice-cost-fp');
+  readonly #costFn = costInput('advice-cost-fn');
+  readonly #prefer = create(
     'select',
     { id: 'advice-prefer' },
-    ...PREFERENCES.map(([value, text]) => make('option', { value }, text)),
+    ...PREFERENCES.map(([value, text]) => create('option', { value }, text)),
   );
 
   constructor() {
-    const unit = () => make('span', { class: 'unit' }, '%');
-    this.element = make(
+    const unit = () => create('span', { class: 'unit' }, '%');
+    this.element = create(
       'div',
-      { class: 'wish' },
+      { class: 'requirements' },
       row('Which is worse?', this.#prefer),
       row('New keys dropped, at most', this.#maxFpr, unit()),
-      row('Repeats let through, at most', this.#maxFnr, unit()),
-      row('A dropped new key costs', this.#costFp),
-      row('A repeat let through costs', this.#costFn),
+      row('Repeats missed, at most', this.#maxFnr, unit()),
+      row('Cost of a dropped new key', this.#costFp),
+      row('Cost of a missed repeat', this.#costFn),
     );
   }
 
-  wish(): Bearable {
+  requirements(): ErrorRequirements {
     return {
       maxFpr: shareOf(this.#maxFpr, 'new keys dropped'),
-      maxFnr: shareOf(this.#maxFnr, 'repeats let through'),
+      maxFnr: shareOf(this.#maxFnr, 'repeats missed'),
       costFp: costOf(this.#costFp),
       costFn: costOf(this.#costFn),
       prefer: this.#preference(),
     };
   }
 
-  restore(wish: Bearable): void {
+  restore(requirements: ErrorRequirements): void {
     const percent = (share: number | null) => (share === null ? '' : String(share * 100));
-    this.#maxFpr.value = percent(wish.maxFpr);
-    this.#maxFnr.value = percent(wish.maxFnr);
-    this.#costFp.value = String(wish.costFp);
-    this.#costFn.value = String(wish.costFn);
-    this.#prefer.value = wish.prefer;
+    this.#maxFpr.value = percent(requirements.maxFpr);
+    this.#maxFnr.value = percent(requirements.maxFnr);
+    this.#costFp.value = String(requirements.costFp);
+    this.#costFn.value = String(requirements.costFn);
+    this.#prefer.value = requirements.prefer;
   }
 
   #preference(): Preference {
@@ -63,8 +63,8 @@ export class WishInput {
   }
 }
 
-function percentage(id: string): HTMLInputElement {
-  return make('input', {
+function percentInput(id: string): HTMLInputElement {
+  return create('input', {
     id,
     type: 'number',
     min: '0',
@@ -75,13 +75,15 @@ function percentage(id: string): HTMLInputElement {
   });
 }
 
-function cost(id: string): HTMLInputElement {
-  return make('input', { id, type: 'number', min: '0', step: 'any', value: '1', inputmode: 'decimal' });
+function costInput(id: string): HTMLInputElement {
+  const attributes = { type: 'number', min: '0', step: 'any', value: '1', inputmode: 'decimal' };
+  return create('input', { id, ...attributes });
 }
 
-function row(text: string, input: HTMLElement, ...behind: HTMLElement[]): HTMLElement {
+function row(text: string, input: HTMLElement, ...after: HTMLElement[]): HTMLElement {
   input.id ||= uniqueId();
-  return make('div', { class: 'wish-row' }, make('label', { for: input.id }, text), input, ...behind);
+  const label = create('label', { for: input.id }, text);
+  return create('div', { class: 'requirements-row' }, label, input, ...after);
 }
 
 function shareOf(input: HTMLInputElement, what: string): number | null {
@@ -90,7 +92,9 @@ function shareOf(input: HTMLInputElement, what: string): number | null {
   }
   const percent = input.valueAsNumber;
   if (!(percent >= 0 && percent <= 100)) {
-    throw new InvalidInput(`The most of ${what} must be from 0 to 100 %, or empty for any.`);
+    throw new InvalidInput(
+      `The highest share of ${what} must be from 0 to 100 %, or empty for any share.`,
+    );
   }
   return percent / 100;
 }

@@ -1,17 +1,18 @@
-// The cells as a picture: what is in use, how long it has been so, what has just changed,
-// and which cells decide about the key that was chosen.
+// The cells as a picture: which are in use, how old their values are, what has just changed,
+// and which cells the filter checks for the selected key.
 
-import { find } from '../element.js';
-import { formatCount, formatShare } from '../number-format.js';
-import type { InsideState } from './data.js';
-import { type Box, GridLayout, isBit, shortValue } from './layout.js';
+import { find } from '../ui/element.js';
+import { formatCounted, formatShare } from '../ui/number-format.js';
+import { type Box, GridLayout, isBit, shortValue } from './grid-layout.js';
+import type { InsideState } from './protocol.js';
 
-/** After so many lines, as a power of two, a cell is as pale as it gets. */
-const OLD_POWER = 12;
-const PALEST = 0.28;
+/** The age at which a cell is palest: 2 to this power, in lines. */
+const PALEST_POWER = 12;
+const PALEST_ALPHA = 0.28;
+/** Up to this many cells of a key are emphasized even if they do not match. */
 export const FEW_CELLS = 8;
-/** Past so many lines a view, most cells have changed, and marks would say nothing. */
-const MOST_LINES_MARKED = 50;
+/** If more lines than this come between two states, most cells change: none is marked. */
+const MAX_MARKED_LINES = 50;
 
 interface Colours {
   surface: string;
@@ -19,7 +20,7 @@ interface Colours {
   ink: string;
   accent: string;
   danger: string;
-  chosen: string;
+  selected: string;
 }
 
 export class CellGrid {
@@ -28,20 +29,20 @@ export class CellGrid {
   #state: InsideState | undefined;
   #layout: GridLayout | undefined;
   #pointedIndex: number | null = null;
-  /** The cell that the keyboard has come to, while it is here. */
-  #reached: number | null = null;
+  /** The cell under the keyboard's cursor, while the canvas has the focus. */
+  #cursor: number | null = null;
 
   constructor(pointed: (index: number | null) => void) {
     this.#pointed = pointed;
     new ResizeObserver(() => this.#draw()).observe(this.#frame());
-    // A canvas does not follow the style sheet by itself.
+    // A canvas does not follow the style sheet.
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
-    this.#canvas.addEventListener('pointermove', (event) => this.#point(event));
-    this.#canvas.addEventListener('pointerdown', (event) => this.#point(event));
-    this.#canvas.addEventListener('pointerleave', () => this.#tell(null));
-    this.#canvas.addEventListener('keydown', (event) => this.#press(event));
-    this.#canvas.addEventListener('focus', () => this.#reach(this.#reached ?? 0));
-    this.#canvas.addEventListener('blur', () => this.#reach(null));
+    this.#canvas.addEventListener('pointermove', (event) => this.#pointAt(event));
+    this.#canvas.addEventListener('pointerdown', (event) => this.#pointAt(event));
+    this.#canvas.addEventListener('pointerleave', () => this.#setPointed(null));
+    this.#canvas.addEventListener('keydown', (event) => this.#handleKey(event));
+    this.#canvas.addEventListener('focus', () => this.#moveCursor(this.#cursor ?? 0));
+    this.#canvas.addEventListener('blur', () => this.#moveCursor(null));
   }
 
   show(state: InsideState): void {
@@ -54,26 +55,28 @@ export class CellGrid {
     return this.#canvas.parentElement ?? this.#canvas;
   }
 
-  #point(event: PointerEvent): void {
-    this.#tell(this.#layout?.at(event.offsetX, event.offsetY) ?? null);
+  #pointAt(event: PointerEvent): void {
+    this.#setPointed(this.#layout?.at(event.offsetX, event.offsetY) ?? null);
   }
 
-  #press(event: KeyboardEvent): void {
-    const isOurs = !event.ctrlKey && !event.altKey && !event.metaKey;
-    const next = isOurs ? (this.#layout?.beside(this.#reached ?? 0, event.key) ?? null) : null;
+  #handleKey(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.altKey || event.metaKey) {
+      return;
+    }
+    const next = this.#layout?.neighbour(this.#cursor ?? 0, event.key) ?? null;
     if (next !== null) {
-      this.#reach(next);
+      this.#moveCursor(next);
       event.preventDefault();
     }
   }
 
-  #reach(index: number | null): void {
-    this.#reached = index;
-    this.#tell(index);
+  #moveCursor(index: number | null): void {
+    this.#cursor = index;
+    this.#setPointed(index);
     this.#draw();
   }
 
-  #tell(index: number | null): void {
+  #setPointed(index: number | null): void {
     if (index !== this.#pointedIndex) {
       this.#pointedIndex = index;
       this.#pointed(index);
@@ -87,7 +90,7 @@ export class CellGrid {
     if (state === undefined || width === 0 || context === null) {
       return;
     }
-    const layout = new GridLayout(state.anatomy, state.values.length, width);
+    const layout = new GridLayout(state.cells, state.values.length, width);
     this.#layout = layout;
     const scale = window.devicePixelRatio;
     this.#canvas.width = Math.round(width * scale);
@@ -102,56 +105,56 @@ export class CellGrid {
     for (let index = 0; index < state.values.length; index += 1) {
       drawCell(context, state, index, layout.box(index), colours);
     }
-    const { look } = state;
-    for (const cell of look?.cells ?? []) {
-      context.strokeStyle = colours.chosen;
-      // One of many that does not speak for the key is one of many.
-      context.lineWidth = cell.isMet || (look?.cells.length ?? 0) <= FEW_CELLS ? 2.5 : 1.25;
-      context.setLineDash(cell.isMet ? [] : [3, 2]);
-      outline(context, layout.box(cell.index), 1);
+    const selectedCells = state.selected?.cells ?? [];
+    for (const { index, matches } of selectedCells) {
+      context.strokeStyle = colours.selected;
+      context.lineWidth = matches || selectedCells.length <= FEW_CELLS ? 2.5 : 1.25;
+      context.setLineDash(matches ? [] : [3, 2]);
+      outline(context, layout.box(index), 1);
     }
     context.setLineDash([]);
-    if (this.#reached !== null && this.#reached < state.values.length) {
+    if (this.#cursor !== null && this.#cursor < state.values.length) {
       context.strokeStyle = colours.ink;
       context.lineWidth = 2;
-      outline(context, layout.box(this.#reached), 1);
+      outline(context, layout.box(this.#cursor), 1);
     }
   }
 }
 
 function drawCell(
   context: CanvasRenderingContext2D,
-  { anatomy, values, leftAt, lostAt, position, since }: InsideState,
+  { cells, values, writtenAt, lostAt, position, previousPosition }: InsideState,
   index: number,
   box: Box,
   colours: Colours,
 ): void {
   const value = values[index] ?? 0n;
-  const left = leftAt[index] ?? 0;
+  const written = writtenAt[index] ?? 0;
   context.fillStyle = colours.surface;
   context.fillRect(box.x, box.y, box.width, box.height);
   context.strokeStyle = colours.rule;
   context.lineWidth = 1;
   outline(context, box, -0.5);
   if (value > 0n) {
-    const age = Math.log2(1 + position - left) / OLD_POWER;
-    const strength = 1 - (1 - PALEST) * Math.min(1, age);
+    const age = Math.log2(1 + position - written) / PALEST_POWER;
+    const alpha = 1 - (1 - PALEST_ALPHA) * Math.min(1, age);
     context.fillStyle = colours.accent;
-    context.globalAlpha = isBit(anatomy) ? strength : strength * 0.45;
-    // A counter is filled as high as it counts; a fingerprint has no height.
-    const share = anatomy.cell === 'counter' ? Number(value) / Number(anatomy.most) : 1;
+    context.globalAlpha = isBit(cells) ? alpha : alpha * 0.45;
+    // A counter is filled up to its value; other cells are filled completely.
+    const share = cells.name === 'counter' ? Number(value) / cells.maxValue : 1;
     const height = box.height * share;
     context.fillRect(box.x, box.y + box.height - height, box.width, height);
     context.globalAlpha = 1;
-    if (!isBit(anatomy)) {
+    if (!isBit(cells)) {
       context.fillStyle = colours.ink;
-      const text = shortValue(value, anatomy);
+      const text = shortValue(value, cells);
       context.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + 0.5);
     }
   }
-  const isLoss = (lostAt[index] ?? 0) > since;
-  if ((isLoss || left > since) && position - since <= MOST_LINES_MARKED) {
-    context.strokeStyle = isLoss ? colours.danger : colours.accent;
+  const isLost = (lostAt[index] ?? 0) > previousPosition;
+  const isWritten = written > previousPosition;
+  if ((isLost || isWritten) && position - previousPosition <= MAX_MARKED_LINES) {
+    context.strokeStyle = isLost ? colours.danger : colours.accent;
     context.lineWidth = 2;
     outline(context, box, 0);
   }
@@ -169,12 +172,14 @@ function coloursOf(style: CSSStyleDeclaration): Colours {
     ink: colour('--ink'),
     accent: colour('--accent'),
     danger: colour('--danger'),
-    chosen: colour('--series-2'),
+    selected: colour('--series-2'),
   };
 }
 
-function label({ anatomy, values, load, position, look }: InsideState): string {
-  const count = `${formatCount(values.length)} ${anatomy.cell}s`;
-  const chosen = look === null ? '' : ` Those of the chosen key are outlined: ${look.because}.`;
-  return `Picture of ${count}, ${formatShare(load)} in use after ${formatCount(position)} lines.${chosen}`;
+function label({ cells, values, load, position, selected }: InsideState): string {
+  const count = formatCounted(values.length, cells.name);
+  const lines = formatCounted(position, 'line');
+  const outlined =
+    selected === null ? '' : ` The cells of the selected key are outlined: ${selected.reason}.`;
+  return `Picture of ${count}, ${formatShare(load)} in use after ${lines}.${outlined}`;
 }

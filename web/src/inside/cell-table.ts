@@ -1,19 +1,19 @@
-// The cells as a table, for those who do not see the picture. Filled only while it is open.
+// The cells as a table, for users who do not see the picture. Filled only while it is open.
 
-import { find, make } from '../element.js';
-import { formatCount } from '../number-format.js';
-import type { InsideState } from './data.js';
-import { isBit, shortValue } from './layout.js';
+import { create, find } from '../ui/element.js';
+import { formatCount } from '../ui/number-format.js';
+import { isBit, shortValue } from './grid-layout.js';
+import type { InsideState } from './protocol.js';
 
-const MOST_CELLS_A_ROW = 64;
+const MAX_CELLS_PER_ROW = 64;
 
 export class CellTable {
-  readonly #twin = find('inside-twin', HTMLDetailsElement);
-  readonly #table = find('inside-twin-table', HTMLTableElement);
+  readonly #details = find('inside-details', HTMLDetailsElement);
+  readonly #table = find('inside-table', HTMLTableElement);
   #state: InsideState | undefined;
 
   constructor() {
-    this.#twin.addEventListener('toggle', () => this.#fill());
+    this.#details.addEventListener('toggle', () => this.#fill());
   }
 
   show(state: InsideState): void {
@@ -23,31 +23,32 @@ export class CellTable {
 
   #fill(): void {
     const state = this.#state;
-    if (state !== undefined && this.#twin.open) {
+    if (state !== undefined && this.#details.open) {
       this.#table.tBodies[0]?.replaceChildren(...rows(state));
     }
   }
 }
 
-function rows({ anatomy, values }: InsideState): HTMLTableRowElement[] {
-  const all: HTMLTableRowElement[] = [];
-  const separator = isBit(anatomy) ? '' : ' ';
-  for (let first = 0; first < values.length; first += anatomy.rowCells) {
-    for (let start = 0; start < anatomy.rowCells; start += MOST_CELLS_A_ROW) {
-      const end = Math.min(start + MOST_CELLS_A_ROW, anatomy.rowCells);
-      const cells = [...values.subarray(first + start, first + end)];
-      const inUse = cells.filter((value) => value !== 0n).length;
-      const text = cells.map((value) => shortValue(value, anatomy)).join(separator);
-      all.push(
-        make(
+function rows({ cells, values }: InsideState): HTMLTableRowElement[] {
+  const rows: HTMLTableRowElement[] = [];
+  const separator = isBit(cells) ? '' : ' ';
+  for (let first = 0; first < values.length; first += cells.rowCells) {
+    for (let start = 0; start < cells.rowCells; start += MAX_CELLS_PER_ROW) {
+      const end = Math.min(start + MAX_CELLS_PER_ROW, cells.rowCells);
+      const part = [...values.subarray(first + start, first + end)];
+      const inUse = part.filter((value) => value !== 0n).length;
+      const text = part.map((value) => shortValue(value, cells)).join(separator);
+      const range = `${formatCount(first + start)} to ${formatCount(first + end - 1)}`;
+      rows.push(
+        create(
           'tr',
           {},
-          make('th', { scope: 'row' }, `${formatCount(first + start)} to ${formatCount(first + end - 1)}`),
-          make('td', {}, `${inUse} of ${cells.length}`),
-          make('td', {}, make('code', {}, text)),
+          create('th', { scope: 'row' }, range),
+          create('td', {}, `${inUse} of ${part.length}`),
+          create('td', {}, create('code', {}, text)),
         ),
       );
     }
   }
-  return all;
+  return rows;
 }

@@ -1,19 +1,20 @@
-// Where each cell of a filter is drawn. Cells that belong together stay together: side by
-// side with others where they are few, in lines of their own where they are many.
+// The position of each cell in the picture. Cells of a row stay together: short rows are
+// placed side by side, long rows are broken into several lines.
 
-import type { CellAnatomy } from './data.js';
+import type { CellLayout } from '../wasm/dedupstore_wasm.js';
 
 const GAP = 2;
 const ROW_GAP = 10;
-/** Room for the outlines of the outermost cells. */
+/** Space for the outlines of the outermost cells. */
 const MARGIN = 3;
-/** A picture of about this height shows without scrolling. */
-const HEIGHT_WANTED = 420;
-const BIT_SIZES = { least: 5, most: 16 };
+/** A picture of about this height fits without scrolling. */
+const PREFERRED_HEIGHT = 420;
+const MIN_BIT_SIZE = 5;
+const MAX_BIT_SIZE = 16;
 const TEXT_HEIGHT = 22;
 const DIGIT_WIDTH = 7.2;
-/** Of larger values only the first digits are shown. */
-const DIGITS_SHOWN = 4;
+/** Only the first digits of larger values are shown. */
+const SHOWN_DIGITS = 4;
 
 export interface Box {
   x: number;
@@ -24,37 +25,36 @@ export interface Box {
 
 export class GridLayout {
   readonly height: number;
-  readonly #anatomy: CellAnatomy;
+  readonly #rowCells: number;
   readonly #count: number;
   readonly #cell: { width: number; height: number };
-  /** Cells in a line of one row, lines of a row, and rows side by side. */
+  /** Cells per line, lines per row, and rows side by side. */
   readonly #columns: number;
   readonly #lines: number;
   readonly #across: number;
 
-  constructor(anatomy: CellAnatomy, count: number, fullWidth: number) {
+  constructor(cells: CellLayout, count: number, fullWidth: number) {
     const width = fullWidth - 2 * MARGIN;
-    this.#anatomy = anatomy;
+    this.#rowCells = cells.rowCells;
     this.#count = count;
-    this.#cell = isBit(anatomy)
-      ? square(count, width)
-      : { width: Math.max(TEXT_HEIGHT, shownDigits(anatomy) * DIGIT_WIDTH + 5), height: TEXT_HEIGHT };
+    this.#cell = isBit(cells)
+      ? bitSize(count, width)
+      : { width: Math.max(TEXT_HEIGHT, shownDigits(cells) * DIGIT_WIDTH + 5), height: TEXT_HEIGHT };
     const fitting = Math.max(1, Math.floor((width + GAP) / (this.#cell.width + GAP)));
-    const { rowCells } = anatomy;
-    // Eights are easier to count in.
-    const eights = fitting >= 24 ? fitting - (fitting % 8) : fitting;
-    this.#columns = Math.min(rowCells, eights);
-    this.#lines = Math.ceil(rowCells / this.#columns);
+    // A multiple of eight is easier to count.
+    const columns = fitting >= 24 ? fitting - (fitting % 8) : fitting;
+    this.#columns = Math.min(cells.rowCells, columns);
+    this.#lines = Math.ceil(cells.rowCells / this.#columns);
     const rowWidth = this.#columns * (this.#cell.width + GAP) - GAP;
     this.#across =
       this.#lines > 1 ? 1 : Math.max(1, Math.floor((width + ROW_GAP) / (rowWidth + ROW_GAP)));
-    const rows = Math.ceil(count / rowCells / this.#across);
+    const rows = Math.ceil(count / cells.rowCells / this.#across);
     this.height = rows * this.#rowHeight() - this.#rowGap() + 2 * MARGIN;
   }
 
   box(index: number): Box {
-    const row = Math.floor(index / this.#anatomy.rowCells);
-    const place = index % this.#anatomy.rowCells;
+    const row = Math.floor(index / this.#rowCells);
+    const place = index % this.#rowCells;
     const { width, height } = this.#cell;
     const rowWidth = this.#columns * (width + GAP) - GAP + ROW_GAP;
     return {
@@ -68,29 +68,29 @@ export class GridLayout {
     };
   }
 
-  /** The cell at a point, if there is one. */
+  /** Returns the cell at a point; null if there is none. */
   at(x: number, y: number): number | null {
     for (let index = 0; index < this.#count; index += 1) {
       const box = this.box(index);
-      const isIn = x >= box.x && x < box.x + box.width + GAP;
-      if (isIn && y >= box.y && y < box.y + box.height + GAP) {
+      const isInside = x >= box.x && x < box.x + box.width + GAP;
+      if (isInside && y >= box.y && y < box.y + box.height + GAP) {
         return index;
       }
     }
     return null;
   }
 
-  /** The cell that an arrow key goes to from another; the same at the edge. */
-  beside(from: number, key: string): number | null {
+  /** Returns the cell that a key moves to, the same cell at an edge; null for other keys. */
+  neighbour(from: number, key: string): number | null {
     switch (key) {
       case 'ArrowLeft':
         return Math.max(0, from - 1);
       case 'ArrowRight':
         return Math.min(this.#count - 1, from + 1);
       case 'ArrowUp':
-        return this.#nearest(from, -1);
+        return this.#nearestInColumn(from, -1);
       case 'ArrowDown':
-        return this.#nearest(from, 1);
+        return this.#nearestInColumn(from, 1);
       case 'Home':
         return 0;
       case 'End':
@@ -99,8 +99,8 @@ export class GridLayout {
     return null;
   }
 
-  /** The nearest cell above (−1) or below (1) that is in the same column. */
-  #nearest(from: number, direction: -1 | 1): number {
+  /** The nearest cell above (−1) or below (1) in the same column. */
+  #nearestInColumn(from: number, direction: -1 | 1): number {
     const { x, y } = this.box(from);
     for (let index = from + direction; index >= 0 && index < this.#count; index += direction) {
       const box = this.box(index);
@@ -120,26 +120,28 @@ export class GridLayout {
   }
 }
 
-export function isBit({ most }: CellAnatomy): boolean {
-  return most === 1n;
+export function isBit({ maxValue }: CellLayout): boolean {
+  return maxValue === 1;
 }
 
-/** A value as it fits into a cell. */
-export function shortValue(value: bigint, { most }: CellAnatomy): string {
-  return isWhole(most) ? value.toString(16).padStart(16, '0').slice(0, DIGITS_SHOWN) : String(value);
+/** A value that fits into a cell. */
+export function shortValue(value: bigint, cells: CellLayout): string {
+  return holdsFingerprints(cells)
+    ? value.toString(16).padStart(16, '0').slice(0, SHOWN_DIGITS)
+    : String(value);
 }
 
 /** Whether cells hold whole fingerprints. */
-function isWhole(most: bigint): boolean {
-  return most > 0xffff_ffffn;
+function holdsFingerprints({ maxValue }: CellLayout): boolean {
+  return maxValue > 0xffff_ffff;
 }
 
-function shownDigits({ most }: CellAnatomy): number {
-  return isWhole(most) ? DIGITS_SHOWN : String(most).length;
+function shownDigits(cells: CellLayout): number {
+  return holdsFingerprints(cells) ? SHOWN_DIGITS : String(cells.maxValue).length;
 }
 
-function square(count: number, width: number): { width: number; height: number } {
-  const fitting = Math.floor(Math.sqrt((width * HEIGHT_WANTED) / count)) - GAP;
-  const size = Math.max(BIT_SIZES.least, Math.min(BIT_SIZES.most, fitting));
+function bitSize(count: number, width: number): { width: number; height: number } {
+  const fitting = Math.floor(Math.sqrt((width * PREFERRED_HEIGHT) / count)) - GAP;
+  const size = Math.max(MIN_BIT_SIZE, Math.min(MAX_BIT_SIZE, fitting));
   return { width: size, height: size };
 }

@@ -1,31 +1,31 @@
-// The latest keys, each a button that chooses it.
+// The latest keys. Each is a button that selects the key.
 
-import { find, make } from '../element.js';
-import { formatCount } from '../number-format.js';
-import type { ArrivedKey } from './data.js';
+import { create, find } from '../ui/element.js';
+import { formatCount } from '../ui/number-format.js';
+import type { ObservedKey } from '../wasm/dedupstore_wasm.js';
 import { keyText } from './key-text.js';
-import { showItems } from './rows.js';
+import { updateRows } from './reused-rows.js';
 
-/** A button that chooses a key. */
+/** A button that selects a key. */
 export class KeyButton {
-  readonly element = make('button', { type: 'button', class: 'quiet inside-key' });
-  #arrived: ArrivedKey | undefined;
+  readonly element = create('button', { type: 'button', class: 'quiet inside-key' });
+  #observed: ObservedKey | undefined;
 
-  constructor(pick: (arrived: ArrivedKey) => void) {
+  constructor(select: (observed: ObservedKey) => void) {
     this.element.addEventListener('click', () => {
-      if (this.#arrived !== undefined) {
-        pick(this.#arrived);
+      if (this.#observed !== undefined) {
+        select(this.#observed);
       }
     });
   }
 
-  show(arrived: ArrivedKey, pickedId: string | null): void {
-    this.#arrived = arrived;
-    this.element.setAttribute('aria-pressed', String(arrived.id === pickedId));
-    if (this.element.title !== arrived.key || this.element.firstChild === null) {
-      this.element.replaceChildren(keyText(arrived.key));
-      this.element.title = arrived.key;
-      this.element.ariaLabel = arrived.key === '' ? '(empty)' : arrived.key;
+  show(observed: ObservedKey, selectedId: string | null): void {
+    this.#observed = observed;
+    this.element.setAttribute('aria-pressed', String(observed.id === selectedId));
+    if (this.element.title !== observed.key || this.element.firstChild === null) {
+      this.element.replaceChildren(keyText(observed.key));
+      this.element.title = observed.key;
+      this.element.ariaLabel = observed.key === '' ? '(empty)' : observed.key;
     }
   }
 }
@@ -33,30 +33,31 @@ export class KeyButton {
 interface Item {
   element: HTMLLIElement;
   button: KeyButton;
-  said: HTMLElement;
+  verdict: HTMLElement;
 }
 
 export class KeyList {
   readonly #list = find('inside-recent', HTMLElement);
-  readonly #pick: (arrived: ArrivedKey) => void;
+  readonly #select: (observed: ObservedKey) => void;
   readonly #items: Item[] = [];
 
-  constructor(pick: (arrived: ArrivedKey) => void) {
-    this.#pick = pick;
+  constructor(select: (observed: ObservedKey) => void) {
+    this.#select = select;
   }
 
-  show(recent: ArrivedKey[], pickedId: string | null): void {
-    showItems(this.#list, this.#items, recent, () => this.#item(), (item, arrived) => {
-      item.button.show(arrived, pickedId);
-      item.said.textContent = arrived.isRight ? arrived.verdict : `${arrived.verdict}, wrongly`;
-      item.said.classList.toggle('wrong', !arrived.isRight);
-      item.element.title = `Line ${formatCount(arrived.position)}`;
+  show(recent: ObservedKey[], selectedId: string | null): void {
+    updateRows(this.#list, this.#items, recent, () => this.#createItem(), (item, observed) => {
+      const { verdict, isCorrect, position } = observed;
+      item.button.show(observed, selectedId);
+      item.verdict.textContent = isCorrect ? verdict : `${verdict}, wrong`;
+      item.verdict.classList.toggle('wrong', !isCorrect);
+      item.element.title = `Line ${formatCount(position)}`;
     });
   }
 
-  #item(): Item {
-    const button = new KeyButton(this.#pick);
-    const said = make('span', { class: 'inside-verdict' });
-    return { element: make('li', {}, button.element, said), button, said };
+  #createItem(): Item {
+    const button = new KeyButton(this.#select);
+    const verdict = create('span', { class: 'inside-verdict' });
+    return { element: create('li', {}, button.element, verdict), button, verdict };
   }
 }

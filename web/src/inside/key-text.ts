@@ -1,7 +1,7 @@
-// A key in little room: its end tells more than its middle, which gives way. For the eye
-// only, as it is in two parts; who hears it needs the key beside it in one.
+// A key in little space. Its end identifies it better than its middle, so the style sheet
+// cuts the middle. It consists of two parts, so screen readers get the key separately.
 
-import { make } from '../element.js';
+import { create } from '../ui/element.js';
 
 const END_CHARACTERS = 12;
 
@@ -9,10 +9,10 @@ export function keyText(key: string): HTMLElement {
   const text = key === '' ? '(empty)' : key;
   const characters = [...text];
   const end = characters.splice(Math.max(0, characters.length - END_CHARACTERS));
-  return make(
+  return create(
     'code',
     { class: 'key-text', 'aria-hidden': 'true' },
-    make('span', {}, characters.join('')),
-    make('span', {}, end.join('')),
+    create('span', {}, characters.join('')),
+    create('span', {}, end.join('')),
   );
 }

@@ -1,10 +1,10 @@
-// The wrong verdicts of one kind, the latest first, each with its reason.
+// The wrong verdicts of one kind, newest first, with reasons.
 
-import { find, make } from '../element.js';
-import { formatCount } from '../number-format.js';
-import type { ArrivedKey, MistakeList } from './data.js';
+import { create, find } from '../ui/element.js';
+import { formatCount } from '../ui/number-format.js';
+import type { MistakeList, ObservedKey } from '../wasm/dedupstore_wasm.js';
 import { KeyButton } from './key-list.js';
-import { showItems } from './rows.js';
+import { updateRows } from './reused-rows.js';
 
 interface Row {
   element: HTMLTableRowElement;
@@ -17,31 +17,32 @@ export class MistakeTable {
   readonly #name: string;
   readonly #caption: HTMLElement;
   readonly #body: HTMLElement;
-  readonly #pick: (arrived: ArrivedKey) => void;
+  readonly #select: (observed: ObservedKey) => void;
   readonly #rows: Row[] = [];
 
-  constructor(id: string, name: string, pick: (arrived: ArrivedKey) => void) {
+  constructor(id: string, name: string, select: (observed: ObservedKey) => void) {
     this.#name = name;
-    this.#pick = pick;
+    this.#select = select;
     this.#caption = find(`${id}-caption`, HTMLElement);
     this.#body = find(`${id}-rows`, HTMLElement);
   }
 
-  show({ count, latest }: MistakeList, pickedId: string | null): void {
-    const part = latest.length < count ? `, the latest ${formatCount(latest.length)} of them here` : '';
-    this.#caption.textContent = `${this.#name}: ${formatCount(count)}${part}`;
-    showItems(this.#body, this.#rows, latest, () => this.#row(), (row, { arrived, reason }) => {
-      row.line.textContent = formatCount(arrived.position);
-      row.button.show(arrived, pickedId);
+  show({ count, latest }: MistakeList, selectedId: string | null): void {
+    const shown = latest.length < count ? ` (the latest ${formatCount(latest.length)} are shown)` : '';
+    this.#caption.textContent = `${this.#name}: ${formatCount(count)}${shown}`;
+    updateRows(this.#body, this.#rows, latest, () => this.#createRow(), (row, mistake) => {
+      const { observed, reason } = mistake;
+      row.line.textContent = formatCount(observed.position);
+      row.button.show(observed, selectedId);
       row.reason.textContent = reason;
     });
   }
 
-  #row(): Row {
-    const line = make('th', { scope: 'row' });
-    const button = new KeyButton(this.#pick);
-    const reason = make('p');
-    const what = make('td', { class: 'inside-reason' }, button.element, reason);
-    return { element: make('tr', {}, line, what), line, button, reason };
+  #createRow(): Row {
+    const line = create('th', { scope: 'row' });
+    const button = new KeyButton(this.#select);
+    const reason = create('p');
+    const cell = create('td', { class: 'inside-reason' }, button.element, reason);
+    return { element: create('tr', {}, line, cell), line, button, reason };
   }
 }

@@ -1,64 +1,71 @@
-// The page's end of a filter that is looked into: a worker of its own.
-
-import { startWorker } from '../engine.js';
-import { type FromWorker, type Pace, type ToWorker, engineFor } from '../protocol.js';
-import type { CellLook, InsideOrder, InsideState } from './data.js';
+import { listen } from '../engine/listen.js';
+import type { Pace } from '../engine/settings.js';
+import type { CellDetails } from '../wasm/dedupstore_wasm.js';
+import type { FromInsideWorker, InsideRequest, InsideState, ToInsideWorker } from './protocol.js';
 
 export interface SessionListener {
-  shown(state: InsideState): void;
-  /** A cell that was pointed at. */
-  pointed(cell: CellLook | null): void;
+  stateChanged(state: InsideState): void;
+  /** The cell that was asked for; null if there is no such cell. */
+  cellDescribed(cell: CellDetails | null): void;
   failed(message: string): void;
 }
 
+/** A filter that is shown cell by cell, in its own worker. */
 export class Session {
-  readonly #worker: Worker;
+  readonly #worker = new Worker(new URL('../worker/inside.worker.ts', import.meta.url), {
+    type: 'module',
+  });
   readonly #listener: SessionListener;
-  #isOver = false;
+  #hasEnded = false;
 
-  constructor(order: InsideOrder, listener: SessionListener) {
+  constructor(request: InsideRequest, listener: SessionListener) {
     this.#listener = listener;
-    this.#worker = startWorker(engineFor(order.key), (message) => this.#hear(message));
-    this.#tell({ kind: 'inside', order });
+    listen<FromInsideWorker>(
+      this.#worker,
+      (message) => this.#receive(message),
+      (message) => this.#receive({ kind: 'failed', message }),
+    );
+    this.#post({ kind: 'start', request });
   }
 
   setPace(pace: Pace): void {
-    this.#tell({ kind: 'pace', pace });
+    this.#post({ kind: 'pace', pace });
   }
 
+  /** Runs this many lines, then pauses. */
   step(lines: number): void {
-    this.#tell({ kind: 'step', lines });
+    this.#post({ kind: 'step', lines });
   }
 
-  /** Looks at a key's cells from now on. */
-  pick(id: string | null): void {
-    this.#tell({ kind: 'pick', id });
+  /** Shows the cells of a key from now on; null for no key. */
+  selectKey(id: string | null): void {
+    this.#post({ kind: 'selectKey', id });
   }
 
-  point(index: number): void {
-    this.#tell({ kind: 'point', index });
+  describeCell(index: number): void {
+    this.#post({ kind: 'describeCell', index });
   }
 
   end(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#worker.terminate();
   }
 
-  #tell(message: ToWorker): void {
+  #post(message: ToInsideWorker): void {
     this.#worker.postMessage(message);
   }
 
-  #hear(message: FromWorker): void {
-    // What an ended worker had said before its end may still arrive.
-    if (this.#isOver) {
+  #receive(message: FromInsideWorker): void {
+    // Messages that a worker sent before its end may arrive after it.
+    if (this.#hasEnded) {
       return;
     }
     switch (message.kind) {
-      case 'inside':
-        this.#listener.shown(message.state);
+      case 'state':
+        this.#listener.stateChanged(message.state);
         break;
       case 'cell':
-        this.#listener.pointed(message.cell);
+        this.#listener.cellDescribed(message.cell);
         break;
       case 'failed':
         this.end();

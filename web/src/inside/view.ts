@@ -1,77 +1,82 @@
-// Look inside: a small filter over the same log, cell by cell, line by line.
+// "Look inside": one small filter on the same log, cell by cell and line by line.
 
-import { find, make } from '../element.js';
-import { formatBytes, formatCount, formatShare } from '../number-format.js';
-import type { Pace, RunOrder } from '../protocol.js';
+import type { RunRequest } from '../engine/run-protocol.js';
+import type { Pace } from '../engine/settings.js';
+import { create, find } from '../ui/element.js';
+import { formatBytes, formatCount, formatCounted, formatShare } from '../ui/number-format.js';
+import type { CellDetails, ObservedKey } from '../wasm/dedupstore_wasm.js';
+import { CellGrid } from './cell-grid.js';
 import { CellTable } from './cell-table.js';
-import type { ArrivedKey, CellLook, InsideState } from './data.js';
-import { CellGrid } from './grid.js';
 import { KeyList } from './key-list.js';
-import { MistakeTable } from './mistake-table.js';
 import markup from './markup.html?raw';
-import { ago, PickedKey } from './picked-key.js';
+import { MistakeTable } from './mistake-table.js';
+import type { InsideState } from './protocol.js';
+import { SelectedKey } from './selected-key.js';
 import { Session } from './session.js';
 
-/** Small, so that every cell can be seen. */
+/** Small, so that every cell is visible. */
 const MEMORY_BYTES = [64, 128, 256, 512, 1024];
 const INITIAL_BYTES = 256;
-const VIEW_MILLISECONDS = 60;
-/** For those who want less to move. */
-const CALM_VIEW_MILLISECONDS = 1000;
-// Here, not in the page's own markup, which has enough of its own.
+const STATE_MILLISECONDS = 60;
+/** For users who prefer reduced motion. */
+const CALM_STATE_MILLISECONDS = 1000;
+
+// Kept apart from the page's own markup, which is long.
 find('inside', HTMLElement).innerHTML = markup;
 
-const POINT_HINT =
-  'Point at a cell to read it, or go there with the arrow keys; choose a key to see the cells that decide about it.';
+const HINT =
+  'Point at a cell to read it, or use the arrow keys. Select a key to see the cells that the filter checks for it.';
 
-export class LookInside {
+export class InsideView {
   readonly #section = find('inside', HTMLElement);
-  readonly #glass = find('inside-glass', HTMLElement);
+  readonly #content = find('inside-content', HTMLElement);
   readonly #filter = find('inside-filter', HTMLSelectElement);
   readonly #memory = find('inside-memory', HTMLSelectElement);
   readonly #speed = find('inside-speed', HTMLSelectElement);
   readonly #play = find('inside-play', HTMLButtonElement);
-  readonly #counted = find('inside-counted', HTMLElement);
+  readonly #summary = find('inside-summary', HTMLElement);
   readonly #status = find('inside-status', HTMLElement);
-  readonly #said = find('inside-said', HTMLElement);
-  readonly #grid = new CellGrid((index) => this.#point(index));
-  readonly #cells = new CellTable();
-  readonly #recent = new KeyList((arrived) => this.#pick(arrived));
-  readonly #dropped = new MistakeTable('inside-dropped', 'New keys dropped', (arrived) =>
-    this.#pick(arrived),
+  readonly #cellText = find('inside-cell-text', HTMLElement);
+  readonly #grid = new CellGrid((index) => this.#pointAt(index));
+  readonly #cellTable = new CellTable();
+  readonly #recent = new KeyList((observed) => this.#select(observed));
+  readonly #falsePositives = new MistakeTable('inside-fp', 'New keys dropped', (observed) =>
+    this.#select(observed),
   );
-  readonly #missed = new MistakeTable('inside-missed', 'Repeats missed', (arrived) =>
-    this.#pick(arrived),
+  readonly #falseNegatives = new MistakeTable('inside-fn', 'Repeats missed', (observed) =>
+    this.#select(observed),
   );
-  readonly #pickedKey = new PickedKey();
-  #order: RunOrder | undefined;
+  readonly #selectedKey = new SelectedKey();
+  #request: RunRequest | undefined;
   #session: Session | undefined;
   #state: InsideState | undefined;
-  #picked: ArrivedKey | null = null;
+  /** The latest state, until the next frame shows it. */
+  #nextState: InsideState | undefined;
+  #selected: ObservedKey | null = null;
   #isPlaying = false;
 
   constructor() {
     for (const bytes of MEMORY_BYTES) {
-      this.#memory.append(make('option', { value: String(bytes) }, formatBytes(bytes)));
+      this.#memory.append(create('option', { value: String(bytes) }, formatBytes(bytes)));
     }
     this.#memory.value = String(INITIAL_BYTES);
     this.#play.addEventListener('click', () => this.#playOrPause());
     find('inside-step', HTMLButtonElement).addEventListener('click', () => this.#step());
-    find('inside-over', HTMLButtonElement).addEventListener('click', () => this.#open());
+    find('inside-restart', HTMLButtonElement).addEventListener('click', () => this.#open());
     this.#speed.addEventListener('change', () => this.#session?.setPace(this.#pace()));
     for (const choice of [this.#filter, this.#memory]) {
       choice.addEventListener('change', () => this.#open());
     }
-    find('inside-unpick', HTMLButtonElement).addEventListener('click', () => this.#pick(null));
+    find('inside-deselect', HTMLButtonElement).addEventListener('click', () => this.#select(null));
   }
 
-  /** A run has begun: its log and filters can be looked into. */
-  offer(order: RunOrder): void {
+  /** Offers the log and the filters of a run that has started. */
+  offer(request: RunRequest): void {
     this.clear();
-    this.#order = order;
-    const filters = new Set(order.entries.map(({ filter }) => filter));
+    this.#request = request;
+    const filters = new Set(request.filters.map(({ filter }) => filter));
     this.#filter.replaceChildren(
-      ...[...filters].map((filter) => make('option', { value: filter }, filter)),
+      ...[...filters].map((filter) => create('option', { value: filter }, filter)),
     );
     this.#status.textContent = '';
     this.#section.hidden = false;
@@ -79,27 +84,28 @@ export class LookInside {
 
   clear(): void {
     this.#end();
-    this.#order = undefined;
+    this.#request = undefined;
     this.#section.hidden = true;
-    this.#glass.hidden = true;
+    this.#content.hidden = true;
   }
 
   #end(): void {
     this.#session?.end();
     this.#session = undefined;
     this.#state = undefined;
-    this.#picked = null;
+    this.#nextState = undefined;
+    this.#selected = null;
     this.#setPlaying(false);
   }
 
-  /** An empty filter, before the first line. */
+  /** Opens an empty filter, paused before the first line. */
   #open(): void {
-    const order = this.#order;
+    const request = this.#request;
     this.#end();
-    if (order === undefined) {
+    if (request === undefined) {
       return;
     }
-    const { log, name, key, part, seed } = order;
+    const { log, name, key, part, seed } = request;
     const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     this.#session = new Session(
       {
@@ -111,28 +117,30 @@ export class LookInside {
         filter: this.#filter.value,
         memoryBits: Number(this.#memory.value) * 8,
         pace: { kind: 'paused' },
-        viewMilliseconds: isCalm ? CALM_VIEW_MILLISECONDS : VIEW_MILLISECONDS,
+        stateMilliseconds: isCalm ? CALM_STATE_MILLISECONDS : STATE_MILLISECONDS,
       },
       {
-        shown: (state) => this.#show(state),
-        pointed: (cell) => this.#say(cell),
+        stateChanged: (state) => this.#showSoon(state),
+        cellDescribed: (cell) => this.#describe(cell),
         failed: (message) => this.#fail(message),
       },
     );
   }
 
-  #playOrPause(): void {
-    if (this.#session === undefined || this.#state?.isOver === true) {
+  #openUnlessInProgress(): void {
+    if (this.#session === undefined || this.#state?.isFinished === true) {
       this.#open();
     }
+  }
+
+  #playOrPause(): void {
+    this.#openUnlessInProgress();
     this.#setPlaying(!this.#isPlaying);
     this.#session?.setPace(this.#pace());
   }
 
   #step(): void {
-    if (this.#session === undefined || this.#state?.isOver === true) {
-      this.#open();
-    }
+    this.#openUnlessInProgress();
     this.#setPlaying(false);
     this.#session?.step(1);
   }
@@ -141,8 +149,8 @@ export class LookInside {
     if (!this.#isPlaying) {
       return { kind: 'paused' };
     }
-    const linesASecond = Number(this.#speed.value);
-    return linesASecond > 0 ? { kind: 'limited', linesASecond } : { kind: 'full' };
+    const linesPerSecond = Number(this.#speed.value);
+    return linesPerSecond > 0 ? { kind: 'limited', linesPerSecond } : { kind: 'full' };
   }
 
   #setPlaying(isPlaying: boolean): void {
@@ -150,66 +158,88 @@ export class LookInside {
     this.#play.textContent = isPlaying ? 'Pause' : 'Play';
   }
 
-  #pick(arrived: ArrivedKey | null): void {
-    const isSame = arrived?.id === this.#picked?.id;
-    this.#picked = isSame ? null : arrived;
-    this.#session?.pick(this.#picked?.id ?? null);
+  /** Selects a key; the selected key or null deselects. */
+  #select(observed: ObservedKey | null): void {
+    const isSame = observed?.id === this.#selected?.id;
+    this.#selected = isSame ? null : observed;
+    this.#session?.selectKey(this.#selected?.id ?? null);
   }
 
-  #point(index: number | null): void {
+  #pointAt(index: number | null): void {
     if (index === null) {
-      this.#say(null);
+      this.#describe(null);
     } else {
-      this.#session?.point(index);
+      this.#session?.describeCell(index);
     }
   }
 
-  #say(cell: CellLook | null): void {
+  #describe(cell: CellDetails | null): void {
     const state = this.#state;
     if (cell === null || state === undefined) {
-      this.#said.textContent = POINT_HINT;
+      this.#cellText.textContent = HINT;
       return;
     }
-    const { position, anatomy } = state;
-    const name = `${anatomy.cell} ${formatCount(cell.index)}`;
-    const since = cell.changedAt === 0 ? '' : `, since ${ago(position - cell.changedAt)}`;
-    const left = cell.left === null ? '' : `; left by ${cell.left.key}`;
-    this.#said.textContent = `${name} holds ${cell.value}${since}${left}`;
+    const { position, cells } = state;
+    const name = `${cells.name} ${formatCount(cell.index)}`;
+    const changed = cell.changedAt === 0 ? '' : `, changed ${ago(position - cell.changedAt)}`;
+    const writtenBy = cell.writtenBy === null ? '' : `; written by ${cell.writtenBy}`;
+    this.#cellText.textContent = `${name} holds ${cell.value}${changed}${writtenBy}`;
   }
 
   #fail(message: string): void {
     this.#end();
-    this.#glass.hidden = true;
+    this.#content.hidden = true;
     this.#status.textContent = message;
+  }
+
+  /**
+   * Shows the latest state in the next frame. Without this, states that arrive faster than
+   * they can be drawn would delay clicks.
+   */
+  #showSoon(state: InsideState): void {
+    if (this.#nextState === undefined) {
+      requestAnimationFrame(() => {
+        const latest = this.#nextState;
+        this.#nextState = undefined;
+        if (latest !== undefined) {
+          this.#show(latest);
+        }
+      });
+    }
+    this.#nextState = state;
   }
 
   #show(state: InsideState): void {
     const isFirst = this.#state === undefined;
     this.#state = state;
-    this.#glass.hidden = false;
-    const pickedId = this.#picked?.id ?? null;
+    this.#content.hidden = false;
+    const selectedId = this.#selected?.id ?? null;
     this.#grid.show(state);
-    this.#cells.show(state);
-    this.#recent.show(state.recent, pickedId);
-    this.#dropped.show(state.dropped, pickedId);
-    this.#missed.show(state.missed, pickedId);
-    this.#pickedKey.show(state, this.#picked);
-    const counted = inWords(state);
-    this.#counted.textContent = counted;
-    // Said aloud only where it stays for a while.
-    if (state.isPaused || state.isOver) {
-      this.#status.textContent = state.isOver ? 'That was the whole log.' : '';
+    this.#cellTable.show(state);
+    this.#recent.show(state.recent, selectedId);
+    this.#falsePositives.show(state.falsePositives, selectedId);
+    this.#falseNegatives.show(state.falseNegatives, selectedId);
+    this.#selectedKey.show(state, this.#selected);
+    this.#summary.textContent = summary(state);
+    // Screen readers speak the status, so it changes only when the filter stands still.
+    if (state.isPaused || state.isFinished) {
+      this.#status.textContent = state.isFinished ? 'End of the log.' : '';
     }
-    if (state.isOver) {
+    if (state.isFinished) {
       this.#setPlaying(false);
     }
     if (isFirst) {
-      this.#say(null);
+      this.#describe(null);
     }
   }
 }
 
-function inWords({ position, distinct, load, anatomy, values }: InsideState): string {
-  const [lines, keys, cells] = [position, distinct, values.length].map(formatCount);
-  return `Line ${lines}, ${keys} different keys. Of ${cells} ${anatomy.cell}s, ${formatShare(load)} are in use.`;
+function summary({ position, distinct, load, cells, values }: InsideState): string {
+  const keys = formatCounted(distinct, 'distinct key');
+  const count = formatCounted(values.length, cells.name);
+  return `Line ${formatCount(position)}, ${keys}. ${formatShare(load)} of ${count} in use.`;
+}
+
+function ago(lines: number): string {
+  return lines === 0 ? 'just now' : `${formatCounted(lines, 'line')} ago`;
 }

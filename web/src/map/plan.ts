@@ -1,43 +1,50 @@
-// What the map sweeps beside memory: the filters of the run, or one parameter of one of them.
+// The settings that the map compares: all filters of the run, or several values of one
+// parameter, each with several memory sizes.
 
-import type { Entry, FilterDescription, RunOrder } from './protocol.js';
+import type { RunRequest } from '../engine/run-protocol.js';
+import type { FilterSetting } from '../engine/settings.js';
+import type { FilterDescription } from '../wasm/dedupstore_wasm.js';
 
-/** From an eighth of the memory to eight times as much. */
-export const FACTORS = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8];
+/** Multiples of the run's memory. */
+export const MEMORY_FACTORS = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8];
 
 export interface MapPlan {
   label: string;
-  /** The filters swept, in their text form. */
+  /** The filters in their text form. */
   filters: string[];
 }
 
-/** A setting of a plan, by its place among the filters and its step among the memories. */
-export interface MapSetting extends Entry {
-  place: number;
-  step: number;
+export interface MapSetting extends FilterSetting {
+  /** The index of the filter in the plan. */
+  filterIndex: number;
+  /** The index of the memory in MEMORY_FACTORS. */
+  memoryIndex: number;
 }
 
-export function plansOf({ entries }: RunOrder, registry: FilterDescription[]): MapPlan[] {
-  const filters = entries.map(({ filter }) => filter);
-  const plans: MapPlan[] = [{ label: 'Filters, each in several memories', filters }];
+export function mapPlans(
+  { filters: settings }: RunRequest,
+  descriptions: FilterDescription[],
+): MapPlan[] {
+  const filters = settings.map(({ filter }) => filter);
+  const plans: MapPlan[] = [{ label: 'All filters of the run', filters }];
   for (const filter of new Set(filters)) {
     const name = filter.split(':')[0];
-    const description = registry.find((description) => description.name === name);
-    for (const { name: parameter, tried } of description?.parameters ?? []) {
-      const swept = tried.map((value) => withValue(filter, parameter, value));
+    const description = descriptions.find((description) => description.name === name);
+    for (const { name: parameter, sweptValues } of description?.parameters ?? []) {
+      const swept = sweptValues.map((value) => withValue(filter, parameter, value));
       plans.push({ label: `${parameter} of ${filter}`, filters: swept });
     }
   }
   return plans.filter(({ filters }) => filters.length > 1 || filters === plans[0]?.filters);
 }
 
-export function settingsOf({ filters }: MapPlan, memoryBits: number): MapSetting[] {
-  return FACTORS.flatMap((factor, step) =>
-    filters.map((filter, place) => ({
+export function mapSettings({ filters }: MapPlan, memoryBits: number): MapSetting[] {
+  return MEMORY_FACTORS.flatMap((factor, memoryIndex) =>
+    filters.map((filter, filterIndex) => ({
       filter,
       memoryBits: Math.ceil(memoryBits * factor),
-      place,
-      step,
+      filterIndex,
+      memoryIndex,
     })),
   );
 }

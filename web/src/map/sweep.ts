@@ -1,45 +1,52 @@
-// One log under many settings at once, shared out among several workers.
+// Runs many settings on one log, divided among several workers.
 
-import { Run } from './engine.js';
-import type { Entry, OutcomeRow, RunOrder } from './protocol.js';
+import type { RunRequest } from '../engine/run-protocol.js';
+import { Run } from '../engine/run.js';
+import type { FilterSetting } from '../engine/settings.js';
+import type { Outcome } from '../wasm/dedupstore_wasm.js';
 
-/** More would only wait for each other's memory. */
-const MOST_WORKERS = 4;
+/** More workers would compete for the memory bandwidth. */
+const MAX_WORKERS = 4;
 
 export interface SweepListener {
   progress(share: number): void;
-  /** The outcomes in the order of the entries. */
-  finished(outcomes: OutcomeRow[]): void;
+  /** The outcomes, in the order of the settings. */
+  finished(outcomes: Outcome[]): void;
   failed(message: string): void;
 }
 
 export class Sweep {
   readonly #runs: Run[] = [];
 
-  constructor(order: Omit<RunOrder, 'entries' | 'pace'>, entries: Entry[], listener: SweepListener) {
-    const workers = Math.min(MOST_WORKERS, navigator.hardwareConcurrency || 1, entries.length);
-    const found: (OutcomeRow | undefined)[] = entries.map(() => undefined);
+  constructor(
+    request: Omit<RunRequest, 'filters' | 'pace'>,
+    settings: FilterSetting[],
+    listener: SweepListener,
+  ) {
+    const workers = Math.min(MAX_WORKERS, navigator.hardwareConcurrency || 1, settings.length);
+    const outcomes: (Outcome | undefined)[] = settings.map(() => undefined);
     const shares: number[] = Array(workers).fill(0);
     for (let worker = 0; worker < workers; worker += 1) {
-      // Dealt out like cards, so that each gets its part of the slow ones.
-      const places = entries.flatMap((_, place) => (place % workers === worker ? [place] : []));
-      const mine = places.flatMap((place) => entries[place] ?? []);
-      const tell = (share: number) => {
+      // In turn, so that each worker gets its share of the slow settings.
+      const indices = settings.flatMap((_, index) => (index % workers === worker ? [index] : []));
+      const filters = indices.flatMap((index) => settings[index] ?? []);
+      const reportShare = (share: number) => {
         shares[worker] = share;
         listener.progress(shares.reduce((sum, share) => sum + share, 0) / workers);
       };
       const run = new Run(
-        { ...order, entries: mine, pace: { kind: 'full' } },
+        { ...request, filters, pace: { kind: 'full' } },
         {
-          progress: ({ bytes, totalBytes }) => tell(totalBytes > 0 ? bytes / totalBytes : 0),
-          finished: ({ outcomes }) => {
-            places.forEach((place, index) => {
-              found[place] = outcomes[index];
+          progress: ({ readBytes, totalBytes }) =>
+            reportShare(totalBytes > 0 ? readBytes / totalBytes : 0),
+          finished: (snapshot) => {
+            indices.forEach((index, place) => {
+              outcomes[index] = snapshot.outcomes[place];
             });
-            tell(1);
-            const all = found.filter((row) => row !== undefined);
-            if (all.length === entries.length) {
-              listener.finished(all);
+            reportShare(1);
+            const complete = outcomes.filter((outcome) => outcome !== undefined);
+            if (complete.length === settings.length) {
+              listener.finished(complete);
             }
           },
           failed: (message) => {

@@ -1,20 +1,21 @@
-// The charts of a run, and the same in words and as a table.
+// The charts of a run, and the same curves in words and as a table.
 
-import { type ChartData, RateChart } from './chart.js';
-import { saveCanvas, saveText } from './download.js';
-import { find, make, specText } from './element.js';
-import { formatCount, formatShare } from './number-format.js';
-import { partName } from './part-input.js';
-import type { Measure, Snapshot } from './protocol.js';
-import { chartSvg } from './svg-chart.js';
+import type { Snapshot } from '../engine/run-protocol.js';
+import { partName } from '../setup/log-part-input.js';
+import { create, find, specText } from '../ui/element.js';
+import { formatCount, formatCounted, formatShare } from '../ui/number-format.js';
+import { saveCanvas, saveText } from '../ui/save-file.js';
+import type { Measures } from '../wasm/dedupstore_wasm.js';
+import { chartSvg } from './chart-svg.js';
+import { type ChartData, RateChart } from './rate-chart.js';
 
-/** A voice that is interrupted ten times a second says nothing. */
+/** A screen reader needs time to read one description before the next. */
 const SPOKEN_MILLISECONDS = 5000;
 
-const CHARTS: readonly { measure: Measure; name: string; short: string }[] = [
+const CHARTS: readonly { measure: keyof Measures; name: string; short: string }[] = [
   { measure: 'fpr', name: 'share of new keys dropped', short: 'FPR' },
   { measure: 'fnr', name: 'share of repeats missed', short: 'FNR' },
-  { measure: 'error', name: 'share of all lines judged wrongly', short: 'Error' },
+  { measure: 'error', name: 'share of lines with a wrong verdict', short: 'Errors' },
   { measure: 'load', name: 'share of cells in use', short: 'Load' },
 ];
 
@@ -24,13 +25,13 @@ export class CurvesView {
     chart: new RateChart(find(`${measure}-chart`, HTMLElement), name),
   }));
   readonly #spoken = find('curves-spoken', HTMLElement);
-  readonly #twin = find('curves-table', HTMLTableElement);
-  readonly #theory = find('show-theory', HTMLInputElement);
+  readonly #table = find('curves-table', HTMLTableElement);
+  readonly #showTheory = find('show-theory', HTMLInputElement);
   #spokenAt = 0;
 
   constructor() {
-    this.#theory.addEventListener('change', () => {
-      this.#charts.forEach(({ chart }) => chart.showTheory(this.#theory.checked));
+    this.#showTheory.addEventListener('change', () => {
+      this.#charts.forEach(({ chart }) => chart.showTheory(this.#showTheory.checked));
     });
     for (const { measure, chart } of this.#charts) {
       find(`${measure}-svg`, HTMLButtonElement).addEventListener('click', () => {
@@ -42,7 +43,7 @@ export class CurvesView {
     }
   }
 
-  /** Begins a run: the next words may be spoken at once. */
+  /** Prepares for a new run. */
   begin(): void {
     this.#spoken.textContent = '';
     this.#spokenAt = performance.now();
@@ -50,14 +51,14 @@ export class CurvesView {
 
   show(snapshot: Snapshot, isLast: boolean): void {
     for (const { measure, chart } of this.#charts) {
-      chart.show(dataOf(snapshot, measure));
+      chart.show(chartData(snapshot, measure));
     }
-    // Hundreds of cells, which few look at while they change; at the end they come behind
-    // what everybody looks at.
-    if (this.#twin.closest('details')?.open === true) {
-      this.#writeTwin(snapshot);
+    // The table has hundreds of cells: it is filled if it is open, and at the end after
+    // everything else.
+    if (this.#table.closest('details')?.open === true) {
+      this.#fillTable(snapshot);
     } else if (isLast) {
-      setTimeout(() => this.#writeTwin(snapshot));
+      setTimeout(() => this.#fillTable(snapshot));
     }
     if (isLast || performance.now() - this.#spokenAt > SPOKEN_MILLISECONDS) {
       this.#spoken.textContent = inWords(snapshot);
@@ -70,35 +71,36 @@ export class CurvesView {
     this.#spoken.textContent = '';
   }
 
-  #writeTwin({ outcomes, curves }: Snapshot): void {
-    const filters = make('tr', {}, make('th', { scope: 'col', rowspan: '2' }, 'Line'));
-    const rates = make('tr');
+  #fillTable({ outcomes, curves }: Snapshot): void {
+    const filters = create('tr', {}, create('th', { scope: 'col', rowspan: '2' }, 'Line'));
+    const measures = create('tr');
     const columns = String(CHARTS.length);
     for (const { filter } of outcomes) {
-      filters.append(make('th', { scope: 'colgroup', colspan: columns }, specText(filter)));
-      rates.append(...CHARTS.map(({ short }) => make('th', { scope: 'col' }, short)));
+      filters.append(create('th', { scope: 'colgroup', colspan: columns }, specText(filter)));
+      measures.append(...CHARTS.map(({ short }) => create('th', { scope: 'col' }, short)));
     }
-    const rows = curves.position.map((position, index) => {
-      const row = make('tr', {}, make('th', { scope: 'row' }, formatCount(position)));
+    const rows = Array.from(curves.position, (position, index) => {
+      const row = create('tr', {}, create('th', { scope: 'row' }, formatCount(position)));
       for (const { measured } of curves.filters) {
         const shares = CHARTS.map(({ measure }) => measured[measure][index] ?? null);
-        row.append(...shares.map((share) => make('td', {}, formatShare(share))));
+        row.append(...shares.map((share) => create('td', {}, formatShare(share))));
       }
       return row;
     });
-    this.#twin.tHead?.replaceChildren(filters, rates);
-    this.#twin.tBodies[0]?.replaceChildren(...rows);
+    this.#table.tHead?.replaceChildren(filters, measures);
+    this.#table.tBodies[0]?.replaceChildren(...rows);
   }
 }
 
-function dataOf({ outcomes, curves, part }: Snapshot, measure: Measure): ChartData {
+function chartData({ outcomes, curves, part }: Snapshot, measure: keyof Measures): ChartData {
+  const none = new Float64Array();
   return {
     position: curves.position,
-    lines: outcomes.map((outcome, place) => ({
+    lines: outcomes.map((outcome, index) => ({
       filter: outcome.filter,
       overall: outcome[measure],
-      rates: curves.filters[place]?.measured[measure] ?? [],
-      predicted: curves.filters[place]?.predicted[measure] ?? [],
+      rates: curves.filters[index]?.measured[measure] ?? none,
+      predicted: curves.filters[index]?.predicted[measure] ?? none,
     })),
     bound: measure === 'fpr' ? curves.bound : null,
     sample: partName(part),
@@ -106,10 +108,10 @@ function dataOf({ outcomes, curves, part }: Snapshot, measure: Measure): ChartDa
 }
 
 function inWords({ outcomes }: Snapshot): string {
-  const end = formatCount(outcomes[0]?.count ?? 0);
+  const end = formatCounted(outcomes[0]?.count ?? 0, 'line');
   const each = outcomes.map(
     ({ filter, fpr, fnr }) =>
       `${filter} drops ${formatShare(fpr)} of new keys and misses ${formatShare(fnr)} of repeats.`,
   );
-  return `After ${end} lines: ${each.join(' ')}`;
+  return `After ${end}: ${each.join(' ')}`;
 }

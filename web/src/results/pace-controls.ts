@@ -1,13 +1,13 @@
-// Pause, step and speed of the run under way.
+// Pause, step and speed of the current run.
 
-import { find } from './element.js';
-import type { Run } from './engine.js';
-import type { Pace } from './protocol.js';
+import type { Run } from '../engine/run.js';
+import type { Pace } from '../engine/settings.js';
+import { find } from '../ui/element.js';
 
-/** Enough lines a step to see a curve move. */
+/** Enough to see a curve move. */
 const STEP_LINES = 500;
 
-export class PaceInput {
+export class PaceControls {
   readonly #pause = find('pause', HTMLButtonElement);
   readonly #speed = find('speed', HTMLSelectElement);
   #run: Run | undefined;
@@ -16,35 +16,36 @@ export class PaceInput {
   constructor() {
     this.#pause.addEventListener('click', () => {
       this.#setPaused(!this.#isPaused);
-      this.#run?.setPace(this.pace());
+      this.#run?.setPace(this.#pace());
     });
-    this.#speed.addEventListener('change', () => this.#run?.setPace(this.pace()));
+    this.#speed.addEventListener('change', () => this.#run?.setPace(this.#pace()));
     find('step', HTMLButtonElement).addEventListener('click', () => {
       this.#setPaused(true);
       this.#run?.step(STEP_LINES);
     });
   }
 
-  pace(): Pace {
-    if (this.#isPaused) {
-      return { kind: 'paused' };
-    }
-    const linesASecond = Number(this.#speed.value);
-    return linesASecond > 0 ? { kind: 'limited', linesASecond } : { kind: 'full' };
-  }
-
-  /** A new run goes on by itself. */
-  begin(): void {
+  /** Prepares for a new run, which is not paused. */
+  reset(): void {
     this.#setPaused(false);
   }
 
-  follow(run: Run | undefined): void {
+  /** Controls a run; undefined for none. */
+  control(run: Run | undefined): void {
     this.#run = run;
-    run?.setPace(this.pace());
+    run?.setPace(this.#pace());
+  }
+
+  #pace(): Pace {
+    if (this.#isPaused) {
+      return { kind: 'paused' };
+    }
+    const linesPerSecond = Number(this.#speed.value);
+    return linesPerSecond > 0 ? { kind: 'limited', linesPerSecond } : { kind: 'full' };
   }
 
   #setPaused(isPaused: boolean): void {
     this.#isPaused = isPaused;
-    this.#pause.textContent = isPaused ? 'Go on' : 'Pause';
+    this.#pause.textContent = isPaused ? 'Resume' : 'Pause';
   }
 }

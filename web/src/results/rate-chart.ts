@@ -1,58 +1,58 @@
-// One measure over the log, a line a filter, with what theory says as a thin line of the
-// same colour. The drawing is a bare canvas, so the label and the key beside it say in
-// words what it shows.
+// A line chart of one measure against the position in the log. Each filter has a line, and
+// a thin line of the same colour for its prediction. A canvas has no text for screen readers,
+// so the label and the legend say what it shows.
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { make, specText } from './element.js';
-import { formatCount, formatShare, formatShareTick, formatShortCount } from './number-format.js';
-import { look, swatch } from './palette.js';
-import type { Rate } from './protocol.js';
+import { create, specText } from '../ui/element.js';
+import { formatCount, formatShare, formatShareTick, formatShortCount } from '../ui/number-format.js';
+import { lineStyle, swatch } from '../ui/palette.js';
 
 const HEIGHT_PIXELS = 230;
-/** An axis of nothing but zeros still needs a top. */
-const LEAST_TOP = 0.01;
-/** Charts of the same run point at the same line of the log. */
+/** The lowest top of the axis, for rates that are all 0. */
+const MIN_TOP = 0.01;
+/** The charts share the position of the cursor. */
 const SHARED_CURSOR = 'position';
 const DIMMED = 0.18;
 
+/** NaN stands for a missing rate. */
 export interface ChartLine {
   filter: string;
-  /** Over the whole log. */
-  overall: Rate;
-  /** Over each stretch. */
-  rates: Rate[];
-  /** What theory says of each stretch. */
-  predicted: Rate[];
+  /** Over the whole log; null if missing. */
+  overall: number | null;
+  /** One per stretch. */
+  rates: Float64Array;
+  predicted: Float64Array;
 }
 
 export interface ChartData {
-  position: number[];
+  /** The end of each stretch. */
+  position: Float64Array;
   lines: ChartLine[];
-  /** What no filter can be below, where that is known. */
-  bound: Rate[] | null;
-  /** The part of the log this is about, by name; '' for all of it. */
+  /** The lowest possible rates; null if there is no bound. */
+  bound: Float64Array | null;
+  /** The name of the sample; '' for the whole log. */
   sample: string;
 }
 
-const NOTHING: ChartData = { position: [], lines: [], bound: null, sample: '' };
+const NO_DATA: ChartData = { position: new Float64Array(), lines: [], bound: null, sample: '' };
 
 export class RateChart {
   readonly name: string;
-  readonly #drawing = make('div', { class: 'drawing', role: 'img' });
-  readonly #where = make('p', { class: 'key-where' });
-  readonly #key = make('ul', { class: 'key' });
+  readonly #drawing = create('div', { class: 'drawing', role: 'img' });
+  readonly #range = create('p', { class: 'legend-range' });
+  readonly #legend = create('ul', { class: 'chart-legend' });
   #plot: uPlot | undefined;
-  #data = NOTHING;
+  #data = NO_DATA;
   #values: HTMLElement[] = [];
   #showsTheory = true;
 
   constructor(root: HTMLElement, name: string) {
     this.name = name;
-    root.append(this.#drawing, this.#where, this.#key);
+    root.append(this.#drawing, this.#range, this.#legend);
     this.clear();
     new ResizeObserver(() => this.#fit()).observe(this.#drawing);
-    // A canvas does not follow the style sheet by itself.
+    // A canvas does not follow the style sheet.
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#redraw());
   }
 
@@ -61,37 +61,38 @@ export class RateChart {
       data.sample === this.#data.sample &&
       data.lines.length === this.#data.lines.length &&
       (data.bound === null) === (this.#data.bound === null) &&
-      data.lines.every((line, place) => line.filter === this.#data.lines[place]?.filter);
+      data.lines.every((line, index) => line.filter === this.#data.lines[index]?.filter);
     this.#data = data;
     if (this.#plot !== undefined && isSame) {
       this.#plot.setData(this.#columns());
     } else {
-      this.#writeKey();
+      this.#createLegend();
       this.#redraw();
     }
-    this.#writeValues();
+    this.#updateValues();
     this.#drawing.setAttribute('aria-label', this.#label());
   }
 
   showTheory(shows: boolean): void {
     this.#showsTheory = shows;
     const plot = this.#plot;
-    // Behind the position and what is measured.
+    // The predictions come after the position and the measured rates.
     const first = 1 + this.#data.lines.length;
     plot?.batch(() => {
-      this.#data.lines.forEach((_, place) => plot.setSeries(first + place, { show: shows }));
+      this.#data.lines.forEach((_, index) => plot.setSeries(first + index, { show: shows }));
     });
   }
 
   clear(): void {
     this.#plot?.destroy();
     this.#plot = undefined;
-    this.#data = NOTHING;
+    this.#data = NO_DATA;
     this.#drawing.setAttribute('aria-label', `Line chart: ${this.name}. Empty until a run.`);
-    this.#drawing.replaceChildren(make('p', { class: 'placeholder' }, 'Drawn as the log is read.'));
+    this.#drawing.replaceChildren(
+      create('p', { class: 'placeholder' }, 'Drawn while the log is read.'),
+    );
   }
 
-  /** What is drawn, for those who take it away. */
   get data(): ChartData {
     return this.#data;
   }
@@ -104,9 +105,9 @@ export class RateChart {
     const { position, lines, bound } = this.#data;
     return [
       position,
-      ...lines.map((line) => line.rates),
-      ...lines.map((line) => line.predicted),
-      ...(bound === null ? [] : [bound]),
+      ...lines.map((line) => withGaps(line.rates)),
+      ...lines.map((line) => withGaps(line.predicted)),
+      ...(bound === null ? [] : [withGaps(bound)]),
     ];
   }
 
@@ -150,7 +151,7 @@ export class RateChart {
       },
       scales: {
         x: { time: false },
-        y: { range: (_, __, most) => [0, Math.max(most * 1.05, LEAST_TOP)] },
+        y: { range: (_, __, max) => [0, Math.max(max * 1.05, MIN_TOP)] },
       },
       axes: [
         {
@@ -166,53 +167,54 @@ export class RateChart {
       ],
       series: [
         {},
-        ...lines.map((line, place) => measured(line, place)),
-        ...lines.map((line, place) => this.#theory(line, place)),
+        ...lines.map((line, index) => measuredSeries(line, index)),
+        ...lines.map((line, index) => this.#predictedSeries(line, index)),
         ...(bound === null ? [] : [{ label: 'bound', stroke: ink, width: 2, dash: [1, 4] }]),
       ],
-      hooks: { setCursor: [() => this.#writeValues()] },
+      hooks: { setCursor: [() => this.#updateValues()] },
     };
   }
 
-  #theory(line: ChartLine, place: number): uPlot.Series {
+  #predictedSeries(line: ChartLine, index: number): uPlot.Series {
     return {
       label: `${line.filter}, theory`,
-      stroke: look(place).colour,
+      stroke: lineStyle(index).colour,
       width: 0.75,
       show: this.#showsTheory,
       points: { show: false },
     };
   }
 
-  #writeKey(): void {
+  #createLegend(): void {
     const { lines, bound } = this.#data;
-    this.#values = lines.map(() => make('span', { class: 'key-value' }));
-    const items = lines.map((line, place) => {
-      const item = make('li', {}, swatch(place), specText(line.filter), this.#values[place] ?? '');
-      item.addEventListener('mouseenter', () => this.#focus(place));
+    this.#values = lines.map(() => create('span', { class: 'legend-value' }));
+    const items = lines.map((line, index) => {
+      const value = this.#values[index] ?? '';
+      const item = create('li', {}, swatch(index), specText(line.filter), value);
+      item.addEventListener('mouseenter', () => this.#focus(index));
       item.addEventListener('mouseleave', () => this.#focus(null));
       return item;
     });
     if (bound !== null) {
-      const value = make('span', { class: 'key-value' });
+      const value = create('span', { class: 'legend-value' });
       this.#values.push(value);
-      const text = make('span', { class: 'key-bound' }, 'least possible with no repeat missed');
-      items.push(make('li', {}, make('span', { class: 'dots' }), text, value));
+      const text = create('span', { class: 'legend-bound' }, 'lowest possible without missed repeats');
+      items.push(create('li', {}, create('span', { class: 'dots' }), text, value));
     }
-    this.#key.replaceChildren(...items);
+    this.#legend.replaceChildren(...items);
   }
 
-  #focus(place: number | null): void {
-    const series = place === null ? null : place + 1;
+  #focus(index: number | null): void {
+    const series = index === null ? null : index + 1;
     this.#plot?.setSeries(series, { focus: series !== null });
   }
 
-  /** The rates under the cursor; where there is none, those of the whole log. */
-  #writeValues(): void {
+  /** Shows the rates at the cursor; without a cursor, those of the whole log. */
+  #updateValues(): void {
     const { position, lines, bound } = this.#data;
     const index = this.#plot?.cursor.idx ?? null;
     const end = index === null ? undefined : position[index];
-    this.#where.textContent =
+    this.#range.textContent =
       index === null || end === undefined
         ? 'All lines'
         : `Lines ${formatCount((position[index - 1] ?? 0) + 1)} to ${formatCount(end)}`;
@@ -240,16 +242,21 @@ export class RateChart {
   }
 }
 
-function measured(line: ChartLine, place: number): uPlot.Series {
-  const { colour, dash } = look(place);
+/** uPlot needs null for a missing value. */
+function withGaps(rates: Float64Array): (number | null)[] {
+  return Array.from(rates, (rate) => (Number.isNaN(rate) ? null : rate));
+}
+
+function measuredSeries(line: ChartLine, index: number): uPlot.Series {
+  const { colour, dash } = lineStyle(index);
   return {
     label: line.filter,
     stroke: colour,
     dash: [...dash],
     width: 1.75,
-    // A stretch without a single repeat, say, has no rate; the line goes on past it.
+    // A stretch without repeats has no FNR; the line continues across it.
     spanGaps: true,
-    // A line needs two ends.
+    // A single point has no line.
     points: { show: (plot) => plot.data[0].length < 2 },
   };
 }

@@ -1,11 +1,11 @@
-// A run as it is seen: status, progress, figures.
+// A run on the page: status, progress and results.
 
-import { CurvesView } from './curves.js';
-import { find } from './element.js';
-import { formatBytes, formatCount, formatShare } from './number-format.js';
-import { partName } from './part-input.js';
+import type { Snapshot } from '../engine/run-protocol.js';
+import { partName } from '../setup/log-part-input.js';
+import { find } from '../ui/element.js';
+import { formatBytes, formatCounted, formatShare } from '../ui/number-format.js';
+import { CurvesView } from './curves-view.js';
 import { ProfileView } from './profile-view.js';
-import type { Snapshot } from './protocol.js';
 import { ResultsTable } from './results-table.js';
 
 export class RunView {
@@ -21,57 +21,59 @@ export class RunView {
   readonly #heading = find('results-heading', HTMLElement);
   #log = '';
   #filters = '';
-  #isRevealed = false;
+  #hasScrolled = false;
 
   begin(log: string, filterCount: number): void {
-    this.#filters = filterCount === 1 ? 'one filter' : `${filterCount} filters`;
+    this.#filters = formatCounted(filterCount, 'filter');
     this.#log = log;
-    this.#isRevealed = false;
-    this.#status.textContent = `Running ${this.#filters} over ${log}.`;
+    this.#hasScrolled = false;
+    this.#status.textContent = `Running ${this.#filters} on ${log}.`;
     this.#bar.removeAttribute('value');
     this.#progressText.textContent = '';
     this.#progress.hidden = false;
-    // What an earlier run found stays, dimmed, until there is something newer.
+    // Earlier results stay, dimmed, until there are new ones.
     this.#figures.ariaBusy = 'true';
     this.#curves.begin();
   }
 
   progress(snapshot: Snapshot, isPaused: boolean): void {
-    const { bytes, totalBytes } = snapshot;
-    const share = totalBytes > 0 ? bytes / totalBytes : 0;
+    const { readBytes, totalBytes } = snapshot;
+    const share = totalBytes > 0 ? readBytes / totalBytes : 0;
     this.#bar.value = share;
-    const read = `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`;
+    const read = `${formatBytes(readBytes)} of ${formatBytes(totalBytes)}`;
     this.#progressText.textContent = `${read}, ${Math.floor(share * 100)}\u00a0%`;
+    const lines = formatCounted(snapshot.profile.count, 'line');
     this.#status.textContent = isPaused
-      ? `Paused after ${formatCount(snapshot.profile.count)} lines of ${this.#log}${sampled(snapshot)}.`
-      : `Running ${this.#filters} over ${this.#log}.`;
+      ? `Paused after ${lines} of ${this.#log}${sampleNote(snapshot)}.`
+      : `Running ${this.#filters} on ${this.#log}.`;
     this.#show(snapshot, isPaused);
   }
 
   finish(snapshot: Snapshot): void {
     this.#progress.hidden = true;
     this.#show(snapshot, true);
-    this.#status.textContent = `${this.#log}${sampled(snapshot)}: ${counts(snapshot)}.`;
+    this.#status.textContent = `${this.#log}${sampleNote(snapshot)}: ${counts(snapshot)}.`;
   }
 
-  /** What was counted up to here stays, and says that it is a part. */
-  cancel(last: Snapshot | undefined): void {
+  /** Keeps the latest results and says that they are partial. */
+  cancel(latest: Snapshot | undefined): void {
     this.#progress.hidden = true;
-    if (last === undefined) {
+    if (latest === undefined) {
       this.#clear();
-      this.#status.textContent = 'Cancelled before anything was counted.';
+      this.#status.textContent = 'Cancelled before there were results.';
       return;
     }
-    this.#show(last, true);
-    const share = formatShare(last.bytes / last.totalBytes);
-    const part = counts(last);
-    this.#status.textContent = `Cancelled after ${share} of ${this.#log}${sampled(last)}. Of this part: ${part}.`;
+    this.#show(latest, true);
+    const share = formatShare(latest.readBytes / latest.totalBytes);
+    this.#status.textContent =
+      `Cancelled after ${share} of ${this.#log}${sampleNote(latest)}. ` +
+      `The results are for this part: ${counts(latest)}.`;
   }
 
   fail(): void {
     this.#progress.hidden = true;
     this.#clear();
-    this.#status.textContent = 'There are no results: the run could not be finished.';
+    this.#status.textContent = 'There are no results: the run failed.';
   }
 
   #show(snapshot: Snapshot, isLast: boolean): void {
@@ -80,16 +82,16 @@ export class RunView {
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
     this.#profile.show(snapshot);
-    this.#reveal();
+    this.#scrollToResults();
   }
 
-  /** Once a run: on a narrow screen the results come after the form and would be missed. */
-  #reveal(): void {
-    // Where it is has the browser lay out the page, which it should do once a frame.
-    if (this.#isRevealed) {
+  /** On a narrow screen the results are below the form. Scrolls once per run. */
+  #scrollToResults(): void {
+    // Reading a position forces the browser to lay out the page.
+    if (this.#hasScrolled) {
       return;
     }
-    this.#isRevealed = true;
+    this.#hasScrolled = true;
     const { top } = this.#heading.getBoundingClientRect();
     if (top < 0 || top > window.innerHeight / 2) {
       this.#heading.scrollIntoView();
@@ -104,13 +106,18 @@ export class RunView {
   }
 }
 
-function sampled({ part }: Snapshot): string {
-  return part.kind === 'all' ? '' : `, a sample (${partName(part)})`;
+function sampleNote({ part }: Snapshot): string {
+  return part === 'all' ? '' : `, a sample (${partName(part)})`;
 }
 
-function counts({ profile }: Snapshot): string {
-  const { count, distinct, withoutKey } = profile;
-  const [lines, different, repeats] = [count, distinct, count - distinct].map(formatCount);
-  const left = withoutKey > 0 ? `; ${formatCount(withoutKey)} lines had no key and were left out` : '';
-  return `${lines} lines, ${different} distinct, ${repeats} repeats${left}`;
+function counts({ profile, lineProfile }: Snapshot): string {
+  const { count, distinct } = profile;
+  const { linesWithoutKey } = lineProfile;
+  const skipped =
+    linesWithoutKey > 0
+      ? `; ${formatCounted(linesWithoutKey, 'line')} without a key ${linesWithoutKey === 1 ? 'was' : 'were'} skipped`
+      : '';
+  const lines = formatCounted(count, 'line');
+  const keys = formatCounted(distinct, 'distinct key');
+  return `${lines}, ${keys}, ${formatCounted(count - distinct, 'repeat')}${skipped}`;
 }

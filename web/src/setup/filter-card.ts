@@ -1,9 +1,9 @@
-// One filter of the comparison: what the registry says of it, and its parameters.
+// One filter of the comparison: its description and its parameters.
 
-import { make, specText, uniqueId, withCode } from './element.js';
+import { create, specText, uniqueId, withCode } from '../ui/element.js';
+import { swatch } from '../ui/palette.js';
+import type { FilterDescription, ParameterDescription } from '../wasm/dedupstore_wasm.js';
 import { filterDrawing } from './filter-drawing.js';
-import { swatch } from './palette.js';
-import type { FilterDescription, ParameterDescription } from './protocol.js';
 
 export class FilterCard {
   readonly element: HTMLLIElement;
@@ -11,26 +11,26 @@ export class FilterCard {
   readonly #description: FilterDescription;
   readonly #fields: { name: string; input: HTMLInputElement | HTMLSelectElement }[] = [];
   readonly #details: HTMLDetailsElement;
-  readonly #spec = make('span');
-  readonly #look = make('span', { class: 'look' });
+  readonly #spec = create('span');
+  readonly #swatch = create('span', { class: 'card-swatch' });
 
   constructor(description: FilterDescription, remove: (card: FilterCard) => void) {
     this.#description = description;
-    this.removeButton = make('button', { type: 'button', class: 'quiet' }, 'Remove');
+    this.removeButton = create('button', { type: 'button', class: 'quiet' }, 'Remove');
     this.removeButton.addEventListener('click', () => remove(this));
-    this.#details = make('details', {}, make('summary', {}, this.#spec));
-    this.#details.append(make('div', { class: 'parameters' }, ...this.#makeFields()));
-    this.element = make(
+    this.#details = create('details', {}, create('summary', {}, this.#spec));
+    this.#details.append(create('div', { class: 'parameters' }, ...this.#createFields()));
+    this.element = create(
       'li',
       { class: 'filter-card' },
-      make(
+      create(
         'div',
         { class: 'filter-head' },
-        this.#look,
-        make('h3', {}, description.title),
+        this.#swatch,
+        create('h3', {}, description.title),
         this.removeButton,
       ),
-      make('p', { class: 'hint' }, sentence(description.errs)),
+      create('p', { class: 'hint' }, sentence(description.errs)),
       this.#details,
       explanation(description),
     );
@@ -42,7 +42,7 @@ export class FilterCard {
     return this.#description.name;
   }
 
-  /** Takes the values of a text form. */
+  /** Sets the parameters to those of a text form. */
   restore(spec: string): void {
     const values = new Map(
       (spec.split(':')[1] ?? '').split(',').map((part): [string, string] => {
@@ -56,15 +56,16 @@ export class FilterCard {
     this.#showSpec();
   }
 
-  /** The text form. Whether the values are allowed, the engine says. */
+  /** The text form. The engine checks the values. */
   spec(): string {
     const values = this.#fields.map(({ name, input }) => `${name}=${input.value}`);
     const separator = values.length > 0 ? ':' : '';
     return this.#description.name + separator + values.join(',');
   }
 
-  showPlace(place: number): void {
-    this.#look.replaceChildren(swatch(place));
+  /** Sets the index in the list, which decides the colour. */
+  setIndex(index: number): void {
+    this.#swatch.replaceChildren(swatch(index));
   }
 
   open(): void {
@@ -77,24 +78,24 @@ export class FilterCard {
     this.removeButton.setAttribute('aria-label', `Remove ${this.spec()}`);
   }
 
-  #makeFields(): HTMLElement[] {
+  #createFields(): HTMLElement[] {
     return this.#description.parameters.map((parameter) => {
       const id = uniqueId();
-      const input = field(parameter);
+      const input = createInput(parameter);
       input.id = id;
       input.setAttribute('aria-describedby', `${id}-meaning`);
       this.#fields.push({ name: parameter.name, input });
-      const label = make('label', { for: id }, make('code', {}, parameter.name));
-      const meaning = make('p', { class: 'hint', id: `${id}-meaning` }, explain(parameter));
-      return make('div', { class: 'parameter' }, label, input, meaning);
+      const label = create('label', { for: id }, create('code', {}, parameter.name));
+      const meaning = create('p', { class: 'hint', id: `${id}-meaning` }, explain(parameter));
+      return create('div', { class: 'parameter' }, label, input, meaning);
     });
   }
 }
 
-function field({ allowed, defaultValue }: ParameterDescription) {
+function createInput({ allowed, defaultValue }: ParameterDescription) {
   switch (allowed.kind) {
     case 'number':
-      return make('input', {
+      return create('input', {
         type: 'number',
         min: String(allowed.min),
         max: String(allowed.max),
@@ -102,8 +103,8 @@ function field({ allowed, defaultValue }: ParameterDescription) {
         value: defaultValue,
       });
     case 'choice': {
-      const options = allowed.options.map((word) => make('option', {}, word));
-      const select = make('select', {}, ...options);
+      const options = allowed.options.map((word) => create('option', {}, word));
+      const select = create('select', {}, ...options);
       select.value = defaultValue;
       return select;
     }
@@ -115,29 +116,29 @@ function explain({ meaning, allowed }: ParameterDescription): string {
   return sentence(meaning + range);
 }
 
-/** A drawing and three sentences, for those who ask. */
+/** A drawing and three sentences, closed at first. */
 function explanation(description: FilterDescription): HTMLDetailsElement {
   const texts: [string, string][] = [
     ['In short', description.summary],
-    ['What it promises', description.promise],
+    ['What it guarantees', description.promise],
     ['When to choose it', description.chooseWhen],
   ];
   const parts = texts.flatMap(([term, text]) => [
-    make('dt', {}, term),
-    make('dd', {}, ...withCode(text)),
+    create('dt', {}, term),
+    create('dd', {}, ...withCode(text)),
   ]);
-  const summary = make('summary', {}, 'How it works');
+  const summary = create('summary', {}, 'How it works');
   summary.setAttribute('aria-label', `How it works: ${description.title}`);
-  return make(
+  return create(
     'details',
     { class: 'explanation' },
     summary,
     filterDrawing(description),
-    make('dl', { class: 'facts' }, ...parts),
+    create('dl', { class: 'facts' }, ...parts),
   );
 }
 
-/** The registry's phrases begin small and end without a stop. */
+/** The engine's phrases start in lower case and have no full stop. */
 function sentence(phrase: string): string {
   return phrase.charAt(0).toUpperCase() + phrase.slice(1) + '.';
 }

@@ -1,9 +1,9 @@
-// A few cells before and after a new key comes, from the registry: `.` is empty, `#` a bit,
-// a digit a count, a letter a fingerprint, `|` a gap.
+// Draws a few cells before and after a new key. The engine describes a cell by a character:
+// `.` empty, `#` a set bit, a digit a count, a letter a fingerprint, `|` a gap.
 
-import { make } from './element.js';
-import type { FilterDescription } from './protocol.js';
-import { svgElement, svgText } from './svg.js';
+import { create } from '../ui/element.js';
+import { svgElement, svgText } from '../ui/svg.js';
+import type { FilterDescription } from '../wasm/dedupstore_wasm.js';
 
 const CELL = 16;
 const GAP = 2;
@@ -11,16 +11,16 @@ const LABEL = 50;
 
 export function filterDrawing({ drawing }: FilterDescription): HTMLElement {
   const { before, after, caption } = drawing;
-  return make(
+  return create(
     'figure',
     { class: 'filter-drawing' },
     picture('before', before, after, false),
     picture('after', after, before, true),
-    make('figcaption', {}, caption),
+    create('figcaption', {}, caption),
   );
 }
 
-/** One of the two, with what differs in the other marked. The caption says it in words. */
+/** One of the two pictures, with the differences from the other marked. */
 function picture(name: string, rows: string[], other: string[], isAfter: boolean): SVGElement {
   const width = LABEL + Math.max(...rows.map((row) => row.length)) * (CELL + GAP);
   const height = rows.length * (CELL + GAP) + GAP;
@@ -28,25 +28,29 @@ function picture(name: string, rows: string[], other: string[], isAfter: boolean
     viewBox: `0 0 ${width} ${height}`,
     width: String(width),
     height: String(height),
+    // The caption describes it.
     'aria-hidden': 'true',
   });
   svg.append(svgText(0, CELL / 2 + GAP, name, { class: 'drawing-name' }));
-  rows.forEach((row, line) => {
-    [...row].forEach((cell, place) => {
+  rows.forEach((row, rowIndex) => {
+    const otherRow = other[rowIndex] ?? '';
+    [...row].forEach((cell, column) => {
       if (cell !== '|') {
-        const x = LABEL + place * (CELL + GAP);
-        const holdsMore = isMore(cell, other[line]?.[place] ?? '.', other[line] ?? '');
-        const mark = !holdsMore ? '' : isAfter ? ' came' : ' goes';
-        svg.append(...drawCell(x, GAP + line * (CELL + GAP), cell, mark));
+        const x = LABEL + column * (CELL + GAP);
+        const isOnlyHere = holdsMore(cell, otherRow[column] ?? '.', otherRow);
+        const mark = !isOnlyHere ? '' : isAfter ? ' added' : ' removed';
+        svg.append(...drawCell(x, GAP + rowIndex * (CELL + GAP), cell, mark));
       }
     });
   });
   return svg;
 }
 
-/** Whether a cell holds something that it does not hold in the other drawing, nor, if it is
- * a fingerprint, any other cell of the row. */
-function isMore(cell: string, other: string, otherRow: string): boolean {
+/**
+ * Whether a cell holds more than in the other picture. A fingerprint counts only if no cell
+ * of the other row holds it.
+ */
+function holdsMore(cell: string, other: string, otherRow: string): boolean {
   if (/[a-z]/.test(cell)) {
     return !otherRow.includes(cell);
   }
@@ -55,7 +59,7 @@ function isMore(cell: string, other: string, otherRow: string): boolean {
 }
 
 function drawCell(x: number, y: number, cell: string, mark: string) {
-  const kind = cell === '.' ? 'empty' : 'held';
+  const kind = cell === '.' ? 'empty' : 'in-use';
   const box = svgElement('rect', {
     x: String(x),
     y: String(y),

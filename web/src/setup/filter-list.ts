@@ -1,17 +1,17 @@
-// The filters to compare, and the choice of another.
+// The filters to compare.
 
-import { find, make } from './element.js';
+import { create, find } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
+import type { FilterDescription } from '../wasm/dedupstore_wasm.js';
 import { FilterCard } from './filter-card.js';
-import { InvalidInput } from './invalid-input.js';
-import type { FilterDescription } from './protocol.js';
 
-/** One of each kind to begin with; any other is one click away. */
+/** One filter of each kind. */
 const INITIAL = ['bloom', 'stable', 'rlbsbf', 'blocked', 'word'];
 
 export class FilterList {
   readonly #list = find('filter-list', HTMLUListElement);
   readonly #choice = find('filter-choice', HTMLSelectElement);
-  #registry: FilterDescription[] = [];
+  #descriptions: FilterDescription[] = [];
   #cards: FilterCard[] = [];
 
   constructor() {
@@ -19,30 +19,30 @@ export class FilterList {
     find('add-all', HTMLButtonElement).addEventListener('click', () => this.#addMissing());
   }
 
-  /** Starts with a few, each at its defaults. */
-  fill(registry: FilterDescription[]): void {
-    this.#registry = registry;
-    for (const description of registry) {
-      this.#choice.append(make('option', { value: description.name }, description.title));
+  /** Sets the available filters and adds a few of them. */
+  fill(descriptions: FilterDescription[]): void {
+    this.#descriptions = descriptions;
+    for (const { name, title } of descriptions) {
+      this.#choice.append(create('option', { value: name }, title));
     }
-    const initial = registry.filter(({ name }) => INITIAL.includes(name));
-    (initial.length > 0 ? initial : registry).forEach((description) => this.#add(description));
+    const initial = descriptions.filter(({ name }) => INITIAL.includes(name));
+    (initial.length > 0 ? initial : descriptions).forEach((description) => this.#add(description));
   }
 
-  /** Puts the filters of these text forms in the place of all. */
+  /** Replaces all filters by these text forms. */
   restore(specs: string[]): void {
     this.#cards.forEach((card) => card.element.remove());
     this.#cards = [];
     for (const spec of specs) {
       const name = spec.split(':')[0];
-      const description = this.#registry.find((description) => description.name === name);
+      const description = this.#descriptions.find((description) => description.name === name);
       if (description !== undefined) {
         this.#add(description).restore(spec);
       }
     }
   }
 
-  /** The filters in their text form. */
+  /** The text forms of the filters. */
   specs(): string[] {
     if (this.#cards.length === 0) {
       throw new InvalidInput('There is no filter to run: add one.');
@@ -51,7 +51,7 @@ export class FilterList {
   }
 
   #addChosen(): void {
-    const chosen = this.#registry.find(({ name }) => name === this.#choice.value);
+    const chosen = this.#descriptions.find(({ name }) => name === this.#choice.value);
     if (chosen !== undefined) {
       this.#add(chosen).open();
     }
@@ -59,7 +59,7 @@ export class FilterList {
 
   #addMissing(): void {
     const isListed = (name: string) => this.#cards.some((card) => card.name === name);
-    this.#registry
+    this.#descriptions
       .filter(({ name }) => !isListed(name))
       .forEach((description) => this.#add(description));
   }
@@ -68,17 +68,17 @@ export class FilterList {
     const card = new FilterCard(description, (card) => this.#remove(card));
     this.#cards.push(card);
     this.#list.append(card.element);
-    card.showPlace(this.#cards.length - 1);
+    card.setIndex(this.#cards.length - 1);
     return card;
   }
 
   #remove(card: FilterCard): void {
-    const place = this.#cards.indexOf(card);
-    this.#cards.splice(place, 1);
+    const index = this.#cards.indexOf(card);
+    this.#cards.splice(index, 1);
     card.element.remove();
-    this.#cards.forEach((other, place) => other.showPlace(place));
-    // The keyboard's place went with the button: the next one, or the choice of another.
-    const next = this.#cards[place] ?? this.#cards[place - 1];
+    this.#cards.forEach((other, index) => other.setIndex(index));
+    // The focused button is gone: focus the next one, or the choice of a filter.
+    const next = this.#cards[index] ?? this.#cards[index - 1];
     (next?.removeButton ?? this.#choice).focus();
   }
 }

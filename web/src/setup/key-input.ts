@@ -1,22 +1,27 @@
-// Which part of a line is its key: what the log's shape offers, or what is typed. The
+// The part of each line that is its key: a candidate of the log's format, or typed in. The
 // engine finds the keys; a few are shown before the run.
 
-import { find, make, withCode } from './element.js';
-import type { Clerk } from './engine.js';
-import { InvalidInput } from './invalid-input.js';
+import type { QueryClient } from '../engine/queries.js';
+import { engineFor } from '../engine/settings.js';
+import { create, find, withCode } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
+import { formatCount, formatCounted } from '../ui/number-format.js';
+import type { KeyCandidate, KeyPart, KeySpec, LogExamination } from '../wasm/dedupstore_wasm.js';
 import type { Log } from './log-input.js';
-import { formatCount, formatShare } from './number-format.js';
-import { type Examination, type KeyPart, type KeySpec, engineFor } from './protocol.js';
 
-/** The choices that need something typed. */
-const TYPED = { fields: 'Fields by number…', json: 'A JSON path…', regex: 'A regular expression…' };
+/** The choices that need text, with the labels of the choice and of the text. */
+const TYPED = {
+  fields: { choice: 'Fields by number…', text: 'Numbers from 1, like 7 or 1,7' },
+  json: { choice: 'A JSON path…', text: 'Path, like request.url or items[0].link' },
+  regex: { choice: 'A regular expression…', text: 'The first group is the key, or the whole match' },
+};
 type Typed = keyof typeof TYPED;
-const EXAMPLE = '`HTTP://A.example:80/x#y` counts as `http://a.example/x`.';
-const LOADING = 'Loading the part of the engine that knows regular expressions and URLs.';
-const WHOLE_LINE = { label: 'The whole line', part: { kind: 'line' } } as const;
+const EXAMPLE = '`HTTP://A.example:80/x#y` then counts as `http://a.example/x`.';
+const LOADING = 'Loading regular expressions and URL clean-up.';
+const WHOLE_LINE: KeyCandidate = { label: 'The whole line', part: 'line' };
 
 export class KeyInput {
-  readonly #clerk: Clerk;
+  readonly #queries: QueryClient;
   readonly #choice = find('key-choice', HTMLSelectElement);
   readonly #typedRow = find('key-typed', HTMLElement);
   readonly #typed = find('key-text', HTMLInputElement);
@@ -24,46 +29,46 @@ export class KeyInput {
   readonly #delimiter = find('key-delimiter', HTMLSelectElement);
   readonly #normalize = find('key-normalize', HTMLInputElement);
   readonly #effect = find('key-effect', HTMLElement);
-  readonly #shape = find('key-shape', HTMLElement);
-  readonly #caution = find('key-caution', HTMLElement);
+  readonly #format = find('key-format', HTMLElement);
+  readonly #warning = find('key-warning', HTMLElement);
   readonly #preview = find('key-preview', HTMLElement);
-  #offers: { label: string; part: KeyPart }[] = [WHOLE_LINE];
+  #candidates: KeyCandidate[] = [WHOLE_LINE];
   #log: Log | undefined;
   #options: string[] = [];
-  /** A key that waits for a log, as a link's does. */
-  #awaited: KeySpec | undefined;
+  /** A key from a link, to be used for the next log. */
+  #nextKey: KeySpec | undefined;
   #examining: Promise<void> = Promise.resolve();
-  #asked = 0;
+  #lastQuery = 0;
 
-  constructor(clerk: Clerk) {
-    this.#clerk = clerk;
+  constructor(queries: QueryClient) {
+    this.#queries = queries;
     this.#fillChoice();
     this.#choice.addEventListener('change', () => {
       this.#showTyped();
-      this.#examine();
+      this.#examineKey();
     });
     for (const input of [this.#typed, this.#delimiter, this.#normalize]) {
-      input.addEventListener('change', () => this.#examine());
+      input.addEventListener('change', () => this.#examineKey());
     }
     this.#showTyped();
-    this.#say(EXAMPLE);
+    this.#showEffect(EXAMPLE);
   }
 
-  /** A log has been taken: its likeliest key is chosen, unless one was set before. */
-  look(log: Log): void {
+  /** Examines a new log. Chooses its most likely key, unless a link has set one. */
+  examine(log: Log): void {
     this.#log = log;
-    const awaited = this.#awaited;
-    this.#awaited = undefined;
-    this.#ask(awaited ?? null, true);
+    const key = this.#nextKey;
+    this.#nextKey = undefined;
+    this.#query(key ?? null, true);
   }
 
-  /** Sets a key, as a link does. */
+  /** Sets a key, as from a link. */
   restore(key: KeySpec): void {
-    this.#awaited = key;
-    this.#show(key);
+    this.#nextKey = key;
+    this.#select(key);
   }
 
-  /** The key, once the log has been looked at. */
+  /** Returns the key after the log has been examined. */
   async settled(): Promise<KeySpec> {
     await this.#examining;
     return this.spec();
@@ -73,7 +78,7 @@ export class KeyInput {
     return { part: this.#part(), normalize: this.#normalize.checked };
   }
 
-  /** The command line's options for the key. */
+  /** The command-line options for the key. */
   get options(): string[] {
     return this.#options;
   }
@@ -86,141 +91,139 @@ export class KeyInput {
         if (text === '' || !numbers.every((number) => Number.isInteger(number) && number > 0)) {
           throw new InvalidInput('The fields must be numbers from 1, like 7 or 1,7.');
         }
-        return { kind: 'fields', numbers, delimiter: this.#delimiter.value || null };
+        return { fields: { numbers, delimiter: this.#delimiter.value || null } };
       }
       case 'json':
-        return { kind: 'json', path: text };
+        return { json: text };
       case 'regex':
-        return { kind: 'regex', expression: this.#typed.value };
+        return { regex: this.#typed.value };
       default:
-        return this.#offers[Number(this.#choice.value)]?.part ?? WHOLE_LINE.part;
+        return this.#candidates[Number(this.#choice.value)]?.part ?? WHOLE_LINE.part;
     }
   }
 
-  #examine(): void {
+  #examineKey(): void {
     try {
-      this.#ask(this.spec(), false);
+      this.#query(this.spec(), false);
     } catch (error) {
-      // A number that is not typed yet: a run would complain, a preview only waits.
-      this.#say(error instanceof Error ? error.message : '');
+      // The field numbers are not typed yet. A run would show an error.
+      this.#showEffect(error instanceof Error ? error.message : '');
       this.#preview.replaceChildren();
     }
   }
 
-  /** The answer sets the inputs for a new log only: meanwhile someone may be typing. */
-  #ask(key: KeySpec | null, setsInputs: boolean): void {
+  /** The answer sets the inputs only for a new log: otherwise the user may be typing. */
+  #query(key: KeySpec | null, setsInputs: boolean): void {
     const log = this.#log;
     if (log === undefined) {
       return;
     }
-    this.#asked += 1;
-    const asked = this.#asked;
-    if (key !== null && engineFor(key) === 'complete' && !this.#clerk.isComplete) {
-      this.#say(LOADING);
+    this.#lastQuery += 1;
+    const id = this.#lastQuery;
+    if (key !== null && engineFor(key) === 'complete' && !this.#queries.hasComplete) {
+      this.#showEffect(LOADING);
     }
-    const question = { kind: 'examine', log: log.content, name: log.name, key } as const;
-    this.#examining = this.#clerk.ask(question).then(
+    const query = { kind: 'examine', log: log.content, name: log.name, key } as const;
+    this.#examining = this.#queries.ask(query).then(
       ({ examination }) => {
-        if (asked === this.#asked) {
-          this.#take(examination, setsInputs);
+        if (id === this.#lastQuery) {
+          this.#show(examination, setsInputs);
         }
       },
       (error: Error) => {
-        if (asked === this.#asked) {
-          this.#say(error.message);
-          this.#shape.textContent = '';
-          this.#caution.replaceChildren();
+        if (id === this.#lastQuery) {
+          this.#showEffect(error.message);
+          this.#format.textContent = '';
+          this.#warning.replaceChildren();
           this.#preview.replaceChildren();
         }
       },
     );
   }
 
-  #take(examination: Examination, setsInputs: boolean): void {
-    this.#offers = examination.offers;
+  #show(examination: LogExamination, setsInputs: boolean): void {
+    this.#candidates = examination.candidates;
     this.#options = examination.options;
     this.#fillChoice();
     if (setsInputs) {
-      this.#show(examination.key);
+      this.#select(examination.key);
     }
-    this.#shape.textContent = `Looks like ${examination.shape}.`;
-    this.#caution.replaceChildren(...withCode(examination.caution ?? ''));
-    this.#say(effect(examination));
-    const rows = examination.rows.map(({ line, key }) =>
+    this.#format.textContent = `The log looks like ${examination.format}.`;
+    this.#warning.replaceChildren(...withCode(examination.warning ?? ''));
+    this.#showEffect(normalizationEffect(examination));
+    const rows = examination.preview.map(({ line, key }) =>
       key === null
-        ? make('li', { class: 'no-key', title: line }, 'no key in this line')
-        : make('li', { title: line }, make('code', {}, key === '' ? '(empty)' : key)),
+        ? create('li', { class: 'no-key', title: line }, 'no key in this line')
+        : create('li', { title: line }, create('code', {}, key === '' ? '(empty)' : key)),
     );
     this.#preview.replaceChildren(...rows);
   }
 
-  #say(text: string): void {
+  #showEffect(text: string): void {
     this.#effect.replaceChildren(...withCode(text));
   }
 
   #fillChoice(): void {
     const before = this.#choice.value;
-    const offers = this.#offers.map(({ label }, index) =>
-      make('option', { value: String(index) }, label),
+    const candidates = this.#candidates.map(({ label }, index) =>
+      create('option', { value: String(index) }, label),
     );
-    const typed = Object.entries(TYPED).map(([value, label]) => make('option', { value }, label));
-    this.#choice.replaceChildren(...offers, ...typed);
+    const typed = Object.entries(TYPED).map(([value, { choice }]) =>
+      create('option', { value }, choice),
+    );
+    this.#choice.replaceChildren(...candidates, ...typed);
     this.#choice.value = before === '' ? '0' : before;
   }
 
-  #show({ part, normalize }: KeySpec): void {
+  #select({ part, normalize }: KeySpec): void {
     this.#normalize.checked = normalize;
-    const wanted = JSON.stringify(part);
-    const offered = this.#offers.findIndex((offer) => JSON.stringify(offer.part) === wanted);
-    const isTyping = this.#choice.value in TYPED && this.#choice.value === part.kind;
-    if (offered >= 0 && !isTyping) {
-      this.#choice.value = String(offered);
-    } else if (part.kind !== 'line') {
-      this.#choice.value = part.kind;
-      this.#typed.value = typedText(part);
-      this.#delimiter.value = part.kind === 'fields' ? (part.delimiter ?? '') : '';
+    const text = JSON.stringify(part);
+    const candidate = this.#candidates.findIndex(({ part }) => JSON.stringify(part) === text);
+    const typed = typedKey(part);
+    const isTyping = typed !== undefined && this.#choice.value === typed.choice;
+    if (typed === undefined || (candidate >= 0 && !isTyping)) {
+      this.#choice.value = String(Math.max(candidate, 0));
     } else {
-      this.#choice.value = String(Math.max(offered, 0));
+      this.#choice.value = typed.choice;
+      this.#typed.value = typed.text;
+      this.#delimiter.value = typed.delimiter;
     }
     this.#showTyped();
   }
 
   #showTyped(): void {
-    const value = this.#choice.value;
-    const isTyped = value in TYPED;
+    const choice = this.#choice.value;
+    const isTyped = choice in TYPED;
     this.#typedRow.hidden = !isTyped;
-    this.#delimiter.hidden = value !== 'fields';
-    const labels: Record<Typed, string> = {
-      fields: 'Numbers from 1, like 7 or 1,7',
-      json: 'Path, like request.url or items[0].link',
-      regex: 'Its first group is the key, or all of it',
-    };
-    this.#typedLabel.textContent = isTyped ? labels[value as Typed] : '';
+    this.#delimiter.hidden = choice !== 'fields';
+    this.#typedLabel.textContent = isTyped ? TYPED[choice as Typed].text : '';
   }
 }
 
-/** What one spelling for each URL does to the first keys, or would do. */
-function effect({ merging, key }: Examination): string {
-  if (merging === null) {
+/** The effect of URL clean-up on the first keys. */
+function normalizationEffect({ normalization, key }: LogExamination): string {
+  if (normalization === null) {
     return EXAMPLE;
   }
-  const { lines, distinct, normalized } = merging;
-  const among = `in the first ${formatCount(lines)} lines`;
+  const { lines, distinct, normalized } = normalization;
+  const verb = key.normalize ? 'merges' : 'would merge';
   if (normalized === distinct) {
-    return key.normalize ? `Merges nothing ${among}.` : `Would merge nothing ${among}.`;
+    return key.normalize ? 'URL clean-up changes nothing here.' : 'URL clean-up would change nothing here.';
   }
-  const share = formatShare(1 - normalized / distinct);
-  const counts = `${formatCount(distinct)} different keys are ${formatCount(normalized)}`;
-  return `${key.normalize ? 'Merges' : 'Would merge'} ${share} more: ${counts} ${among}.`;
+  const keys = formatCounted(distinct, 'distinct key');
+  return `URL clean-up ${verb} ${keys} into ${formatCount(normalized)} in the first ${formatCounted(lines, 'line')}.`;
 }
 
-function typedText(part: Exclude<KeyPart, { kind: 'line' }>): string {
-  switch (part.kind) {
-    case 'fields':
-      return part.numbers.join(',');
-    case 'json':
-      return part.path;
-    case 'regex':
-      return part.expression;
+/** How a key is typed in; undefined for the whole line. */
+function typedKey(part: KeyPart): { choice: Typed; text: string; delimiter: string } | undefined {
+  if (part === 'line') {
+    return undefined;
   }
+  if ('fields' in part) {
+    const { numbers, delimiter } = part.fields;
+    return { choice: 'fields', text: numbers.join(','), delimiter: delimiter ?? '' };
+  }
+  return 'json' in part
+    ? { choice: 'json', text: part.json, delimiter: '' }
+    : { choice: 'regex', text: part.regex, delimiter: '' };
 }

@@ -1,25 +1,23 @@
-// Where the log comes from: chosen, dropped, pasted, or made as a sample.
+// The log: chosen, dropped, pasted, or a generated sample.
 
-import { find, make } from './element.js';
-import type { Clerk } from './engine.js';
-import { InvalidInput } from './invalid-input.js';
-import { formatBytes } from './number-format.js';
+import type { QueryClient } from '../engine/queries.js';
+import { create, find } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
+import { formatBytes } from '../ui/number-format.js';
 import { SAMPLES, type Sample } from './samples.js';
 
 export interface Log {
   name: string;
   content: Blob;
-  /** The sample that it is, if it is one. */
+  /** The id of the sample; null if the log is not a sample. */
   sample: string | null;
 }
 
 export interface LogListener {
-  /** A log has been taken. */
-  taken(log: Log): void;
-  /** Something was dropped; true if it is no log and was taken. */
-  dropped(transfer: DataTransfer | null): boolean;
-  /** Something went wrong. */
-  complain(message: string): void;
+  logChanged(log: Log): void;
+  /** Called for dropped items; returns true if they are a store, which is not a log. */
+  storeDropped(transfer: DataTransfer | null): boolean;
+  showError(message: string): void;
 }
 
 export class LogInput {
@@ -27,17 +25,17 @@ export class LogInput {
   readonly #drop = find('drop', HTMLElement);
   readonly #name = find('log-name', HTMLOutputElement);
   readonly #pasted = find('paste-text', HTMLTextAreaElement);
-  readonly #clerk: Clerk;
+  readonly #queries: QueryClient;
   readonly #listener: LogListener;
   #log: Log | undefined;
 
-  constructor(clerk: Clerk, listener: LogListener) {
-    this.#clerk = clerk;
+  constructor(queries: QueryClient, listener: LogListener) {
+    this.#queries = queries;
     this.#listener = listener;
-    this.#file.addEventListener('change', () => this.#takeFiles(this.#file.files));
-    find('paste-use', HTMLButtonElement).addEventListener('click', () => this.#takePasted());
+    this.#file.addEventListener('change', () => this.#useFiles(this.#file.files));
+    find('paste-use', HTMLButtonElement).addEventListener('click', () => this.#usePasted());
     const samples = SAMPLES.map((sample) => {
-      const button = make('button', { type: 'button', id: `sample-${sample.id}` }, sample.title);
+      const button = create('button', { type: 'button', id: `sample-${sample.id}` }, sample.title);
       button.addEventListener('click', () => this.#loadSample(sample));
       return button;
     });
@@ -47,12 +45,12 @@ export class LogInput {
 
   log(): Log {
     if (this.#log === undefined) {
-      throw new InvalidInput('There is no log to run over: choose one, or load a sample.');
+      throw new InvalidInput('There is no log: choose one, or load a sample.');
     }
     return this.#log;
   }
 
-  /** The sample in use, if it is one. */
+  /** The id of the sample in use; null if the log is not a sample. */
   get sample(): string | null {
     return this.#log?.sample ?? null;
   }
@@ -64,62 +62,62 @@ export class LogInput {
     }
   }
 
-  #take(log: Log): void {
+  #use(log: Log): void {
     this.#log = log;
     this.#name.value = `${log.name}, ${formatBytes(log.content.size)}`;
-    this.#listener.complain('');
-    this.#listener.taken(log);
+    this.#listener.showError('');
+    this.#listener.logChanged(log);
   }
 
-  #takeFiles(files: FileList | null | undefined): void {
+  #useFiles(files: FileList | null | undefined): void {
     const [file, ...others] = files ?? [];
     if (file !== undefined) {
-      this.#take({ name: file.name, content: file, sample: null });
+      this.#use({ name: file.name, content: file, sample: null });
     }
     if (others.length > 0) {
-      this.#listener.complain(`One log at a time: only ${file?.name} was taken.`);
+      this.#listener.showError(`Only one log can be used: ${file?.name} was chosen.`);
     }
   }
 
-  #takePasted(): void {
+  #usePasted(): void {
     const text = this.#pasted.value;
     if (text === '') {
-      this.#listener.complain('There is nothing to use: paste lines into the box first.');
+      this.#listener.showError('There are no lines to use: paste some first.');
       return;
     }
-    this.#take({ name: 'pasted lines', content: new Blob([text]), sample: null });
+    this.#use({ name: 'pasted lines', content: new Blob([text]), sample: null });
   }
 
   async #loadSample(sample: Sample): Promise<void> {
     try {
-      const { log } = await this.#clerk.ask({ kind: 'sample', sample: sample.spec });
-      this.#take({ name: sample.name, content: log, sample: sample.id });
-      // The same file may be chosen again after the sample.
+      const { log } = await this.#queries.ask({ kind: 'generate', sample: sample.spec });
+      this.#use({ name: sample.fileName, content: log, sample: sample.id });
+      // Otherwise choosing the same file again would not be noticed.
       this.#file.value = '';
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#listener.complain(`The sample could not be made: ${reason}`);
+      this.#listener.showError(`The sample could not be generated: ${reason}`);
     }
   }
 
-  /** A file may be dropped anywhere: beside the box it would replace the page. */
+  /** Accepts files anywhere: dropped outside the box, a file would replace the page. */
   #acceptDrops(): void {
-    const mark = (over: boolean) => this.#drop.classList.toggle('over', over);
+    const highlight = (isOver: boolean) => this.#drop.classList.toggle('over', isOver);
     document.addEventListener('dragover', (event) => {
       event.preventDefault();
-      mark(true);
+      highlight(true);
     });
     document.addEventListener('dragleave', (event) => {
-      // Going from one element to the next is not leaving.
+      // Not when the pointer moves from one element to another.
       if (event.relatedTarget === null) {
-        mark(false);
+        highlight(false);
       }
     });
     document.addEventListener('drop', (event) => {
       event.preventDefault();
-      mark(false);
-      if (!this.#listener.dropped(event.dataTransfer)) {
-        this.#takeFiles(event.dataTransfer?.files);
+      highlight(false);
+      if (!this.#listener.storeDropped(event.dataTransfer)) {
+        this.#useFiles(event.dataTransfer?.files);
       }
     });
   }

@@ -1,28 +1,34 @@
-// How much memory each filter gets: a number with its unit, and a slider for the same.
+// The memory of each filter: a number with a unit, and a slider.
 
-import { find, make } from './element.js';
-import { InvalidInput } from './invalid-input.js';
-import { BYTE_UNITS, type ByteUnit, fittingUnit, formatBytes, formatDigits } from './number-format.js';
+import { create, find } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
+import {
+  BYTE_UNITS,
+  type ByteUnit,
+  fittingUnit,
+  formatBytes,
+  formatDigits,
+} from '../ui/number-format.js';
 
 const INITIAL_UNIT: ByteUnit['name'] = 'KiB';
-/** The slider's ends, as powers of two: 1 KiB and 64 MiB. */
-const LEAST_POWER = 10;
-const MOST_POWER = 26;
+/** The ends of the slider as powers of two: 1 KiB and 64 MiB. */
+const MIN_POWER = 10;
+const MAX_POWER = 26;
 
 export class MemoryInput {
   readonly #size = find('memory-size', HTMLInputElement);
   readonly #unit = find('memory-unit', HTMLSelectElement);
   readonly #slider = find('memory-slider', HTMLInputElement);
-  readonly #aKey = find('memory-a-key', HTMLElement);
+  readonly #hint = find('memory-hint', HTMLElement);
   #distinct: number | undefined;
 
   constructor() {
     for (const { name } of BYTE_UNITS) {
-      this.#unit.append(make('option', { value: name }, name));
+      this.#unit.append(create('option', { value: name }, name));
     }
     this.#unit.value = INITIAL_UNIT;
-    this.#slider.min = String(LEAST_POWER);
-    this.#slider.max = String(MOST_POWER);
+    this.#slider.min = String(MIN_POWER);
+    this.#slider.max = String(MAX_POWER);
     this.#slider.step = '0.5';
     this.#slider.addEventListener('input', () => this.#followSlider());
     this.#size.addEventListener('input', () => this.#moveSlider());
@@ -30,7 +36,7 @@ export class MemoryInput {
     this.#moveSlider();
   }
 
-  /** What was asked for. Whether a filter can work in it, the engine says. */
+  /** The engine checks whether a filter can be created in this memory. */
   bits(): number {
     const bytes = this.#bytes();
     if (!(bytes > 0)) {
@@ -47,10 +53,10 @@ export class MemoryInput {
     this.#moveSlider();
   }
 
-  /** How many different keys the log has, once that is known. */
-  showDistinct(distinct: number | undefined): void {
+  /** Sets the number of distinct keys in the log; undefined if it is unknown. */
+  setDistinct(distinct: number | undefined): void {
     this.#distinct = distinct;
-    this.#describeSlider();
+    this.#updateHints();
   }
 
   #bytes(): number {
@@ -59,11 +65,11 @@ export class MemoryInput {
   }
 
   #followSlider(): void {
-    const bytes = sizeAt(this.#slider.valueAsNumber);
+    const bytes = bytesAt(this.#slider.valueAsNumber);
     const unit = fittingUnit(bytes);
     this.#size.value = String(bytes / unit.bytes);
     this.#unit.value = unit.name;
-    this.#describeSlider();
+    this.#updateHints();
   }
 
   #moveSlider(): void {
@@ -71,22 +77,22 @@ export class MemoryInput {
     if (bytes > 0) {
       this.#slider.value = String(Math.log2(bytes));
     }
-    this.#describeSlider();
+    this.#updateHints();
   }
 
-  #describeSlider(): void {
-    const text = formatBytes(sizeAt(this.#slider.valueAsNumber));
+  #updateHints(): void {
+    const text = formatBytes(bytesAt(this.#slider.valueAsNumber));
     this.#slider.setAttribute('aria-valuetext', text);
     const bits = this.#bytes() * 8;
-    this.#aKey.textContent =
+    this.#hint.textContent =
       this.#distinct !== undefined && this.#distinct > 0 && bits > 0
-        ? `Each filter gets this much: ${formatDigits(bits / this.#distinct)} bits a distinct key.`
-        : 'Each filter gets this much.';
+        ? `For each filter: ${formatDigits(bits / this.#distinct)} bits per distinct key.`
+        : 'For each filter.';
   }
 }
 
-/** Half a step is half as much again, not √2: 8 KiB, 12 KiB, 16 KiB. */
-function sizeAt(power: number): number {
+/** A half step is 1.5 times as much, not √2 times: 8 KiB, 12 KiB, 16 KiB. */
+function bytesAt(power: number): number {
   const whole = Math.floor(power);
   return 2 ** whole * (power > whole ? 1.5 : 1);
 }

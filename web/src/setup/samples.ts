@@ -1,13 +1,11 @@
-// The logs that the page can make by itself: what `dedupstore generate` prints for the
-// same stream.
+// The sample logs. The engine generates them, like `dedupstore generate`.
 
-import type { SampleSpec } from './protocol.js';
+import type { SampleSpec } from '../engine/query-protocol.js';
 
 export interface Sample {
   id: string;
   title: string;
-  /** What the log is called. */
-  name: string;
+  fileName: string;
   spec: SampleSpec;
 }
 
@@ -17,19 +15,19 @@ export const SAMPLES: readonly Sample[] = [
   {
     id: 'crawl',
     title: 'Crawl',
-    name: 'crawl.log',
+    fileName: 'crawl.log',
     spec: { stream: 'crawl:12:900', count: COUNT, seed: 1, form: 'keys' },
   },
   {
     id: 'access',
     title: 'Access log',
-    name: 'access.log',
+    fileName: 'access.log',
     spec: { stream: 'crawl:1:9000', count: COUNT, seed: 2, form: 'access-log' },
   },
   {
     id: 'clicks',
     title: 'Click stream',
-    name: 'clicks.jsonl',
+    fileName: 'clicks.jsonl',
     spec: { stream: 'drift:35:4000', count: COUNT, seed: 3, form: 'clicks' },
   },
 ];

@@ -1,9 +1,9 @@
-// The seed of the run: the same seed and the same log give the same numbers everywhere.
+// The seed of a run. The same seed and log give the same numbers everywhere.
 
-import { find } from './element.js';
-import { InvalidInput } from './invalid-input.js';
+import { find } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
 
-const LARGEST = 2 ** 32 - 1;
+const MAX_SEED = 2 ** 32 - 1;
 
 export class SeedInput {
   readonly #input = find('seed', HTMLInputElement);
@@ -14,8 +14,8 @@ export class SeedInput {
 
   seed(): number {
     const seed = this.#input.valueAsNumber;
-    if (!Number.isInteger(seed) || seed < 0 || seed > LARGEST) {
-      throw new InvalidInput(`The seed must be a whole number from 0 to ${LARGEST}.`);
+    if (!Number.isInteger(seed) || seed < 0 || seed > MAX_SEED) {
+      throw new InvalidInput(`The seed must be a whole number from 0 to ${MAX_SEED}.`);
     }
     return seed;
   }

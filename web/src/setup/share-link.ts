@@ -1,61 +1,66 @@
-// Everything but the data as the part of an address behind the #: nothing of it is sent
-// to a server.
+// The settings, without the log, in the fragment of the page's address. Browsers do not
+// send the fragment to the server.
 
-import type { KeyPart, KeySpec, LogPart } from './protocol.js';
-import type { Bearable } from './wish-input.js';
+import type { ErrorRequirements } from '../advice/requirements-input.js';
+import type { KeyPart, KeySpec, LogPart } from '../wasm/dedupstore_wasm.js';
 
 const PREFERENCES = ['balanced', 'no-drops', 'no-repeats'] as const;
 
-export interface LinkedState {
+export interface SharedSettings {
   memoryBits: number | null;
   seed: number | null;
   filters: string[];
   key: KeySpec | null;
-  /** A sample's id; other logs stay where they are. */
+  /** The id of a sample. Other logs are not shared. */
   sample: string | null;
   part: LogPart;
-  wish: Bearable;
+  requirements: ErrorRequirements;
 }
 
-export function writeLink(address: string, state: LinkedState): string {
+export function writeLink(address: string, settings: SharedSettings): string {
   const fields = new URLSearchParams();
   const put = (name: string, value: string | number | null) => {
     if (value !== null) {
       fields.append(name, String(value));
     }
   };
-  put('memory_bits', state.memoryBits);
-  put('seed', state.seed);
-  state.filters.forEach((filter) => put('filter', filter));
-  put('sample', state.sample);
-  put('one_key_in', state.part.kind === 'keys' ? state.part.oneIn : null);
-  put('first_lines', state.part.kind === 'lines' ? state.part.first : null);
-  putWish(state.wish, put);
-  if (state.key !== null) {
-    const { part, normalize } = state.key;
-    switch (part.kind) {
-      case 'fields':
-        put('field', part.numbers.join(','));
-        put('delimiter', part.delimiter);
-        break;
-      case 'json':
-        put('json_key', part.path);
-        break;
-      case 'regex':
-        put('key_regex', part.expression);
-        break;
-      case 'line':
-        break;
-    }
-    put('normalize', normalize ? 'whatwg' : null);
+  const { memoryBits, seed, filters, key, sample, part, requirements } = settings;
+  put('memory_bits', memoryBits);
+  put('seed', seed);
+  filters.forEach((filter) => put('filter', filter));
+  put('sample', sample);
+  if (part !== 'all') {
+    put('one_key_in', 'oneKeyIn' in part ? part.oneKeyIn : null);
+    put('first_lines', 'firstLines' in part ? part.firstLines : null);
+  }
+  putRequirements(requirements, put);
+  if (key !== null) {
+    putKeyPart(key.part, put);
+    put('normalize', key.normalize ? 'whatwg' : null);
   }
   return `${address.split('#')[0]}#${fields}`;
 }
 
-/** What is not at its default. */
-function putWish(
-  { maxFpr, maxFnr, costFp, costFn, prefer }: Bearable,
-  put: (name: string, value: string | number | null) => void,
+type Put = (name: string, value: string | number | null) => void;
+
+function putKeyPart(part: KeyPart, put: Put): void {
+  if (part === 'line') {
+    return;
+  }
+  if ('fields' in part) {
+    put('field', part.fields.numbers.join(','));
+    put('delimiter', part.fields.delimiter);
+  } else if ('json' in part) {
+    put('json_key', part.json);
+  } else {
+    put('key_regex', part.regex);
+  }
+}
+
+/** Only values that differ from the default. */
+function putRequirements(
+  { maxFpr, maxFnr, costFp, costFn, prefer }: ErrorRequirements,
+  put: Put,
 ): void {
   put('max_fpr', maxFpr);
   put('max_fnr', maxFnr);
@@ -64,62 +69,63 @@ function putWish(
   put('prefer', prefer === 'balanced' ? null : prefer);
 }
 
-/** Nothing if the address has no such part. */
-export function readLink(address: string): LinkedState | null {
+/** Returns null if the address has no settings. */
+export function readLink(address: string): SharedSettings | null {
   const fields = new URLSearchParams(address.split('#')[1] ?? '');
   if ([...fields].length === 0) {
     return null;
   }
   return {
-    memoryBits: whole(fields.get('memory_bits')),
-    seed: whole(fields.get('seed')),
+    memoryBits: wholeNumber(fields.get('memory_bits')),
+    seed: wholeNumber(fields.get('seed')),
     filters: fields.getAll('filter'),
     key: { part: keyPart(fields), normalize: fields.get('normalize') === 'whatwg' },
     sample: fields.get('sample'),
     part: logPart(fields),
-    wish: {
+    requirements: {
       maxFpr: share(fields.get('max_fpr')),
       maxFnr: share(fields.get('max_fnr')),
-      costFp: number(fields.get('cost_fp')) ?? 1,
-      costFn: number(fields.get('cost_fn')) ?? 1,
+      costFp: nonNegativeNumber(fields.get('cost_fp')) ?? 1,
+      costFn: nonNegativeNumber(fields.get('cost_fn')) ?? 1,
       prefer: PREFERENCES.find((word) => word === fields.get('prefer')) ?? 'balanced',
     },
   };
 }
 
 function logPart(fields: URLSearchParams): LogPart {
-  const [oneIn, first] = [whole(fields.get('one_key_in')), whole(fields.get('first_lines'))];
-  if (oneIn !== null) {
-    return { kind: 'keys', oneIn };
+  const oneKeyIn = wholeNumber(fields.get('one_key_in'));
+  const firstLines = wholeNumber(fields.get('first_lines'));
+  if (oneKeyIn !== null) {
+    return { oneKeyIn };
   }
-  return first !== null ? { kind: 'lines', first } : { kind: 'all' };
+  return firstLines !== null ? { firstLines } : 'all';
 }
 
 function keyPart(fields: URLSearchParams): KeyPart {
   const numbers = (fields.get('field') ?? '').split(',').map(Number);
-  const path = fields.get('json_key');
-  const expression = fields.get('key_regex');
+  const json = fields.get('json_key');
+  const regex = fields.get('key_regex');
   if (numbers.every((number) => Number.isInteger(number) && number > 0)) {
-    return { kind: 'fields', numbers, delimiter: fields.get('delimiter') };
+    return { fields: { numbers, delimiter: fields.get('delimiter') } };
   }
-  if (path !== null) {
-    return { kind: 'json', path };
+  if (json !== null) {
+    return { json };
   }
-  return expression !== null ? { kind: 'regex', expression } : { kind: 'line' };
+  return regex !== null ? { regex } : 'line';
 }
 
-function whole(text: string | null): number | null {
-  const found = number(text);
-  return found !== null && Number.isSafeInteger(found) ? found : null;
+function wholeNumber(text: string | null): number | null {
+  const number = nonNegativeNumber(text);
+  return number !== null && Number.isSafeInteger(number) ? number : null;
 }
 
 function share(text: string | null): number | null {
-  const found = number(text);
-  return found !== null && found <= 1 ? found : null;
+  const number = nonNegativeNumber(text);
+  return number !== null && number <= 1 ? number : null;
 }
 
-/** A number from 0. */
-function number(text: string | null): number | null {
-  const found = Number(text ?? NaN);
-  return Number.isFinite(found) && found >= 0 ? found : null;
+/** A number from 0; null if the text is something else. */
+function nonNegativeNumber(text: string | null): number | null {
+  const number = Number(text ?? NaN);
+  return Number.isFinite(number) && number >= 0 ? number : null;
 }

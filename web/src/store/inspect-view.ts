@@ -1,63 +1,63 @@
-// A store that somebody drops or chooses, and what it says of itself.
+// Inspects a store that the user drops or chooses.
 
-import { find, withCode } from './element.js';
-import { lookInto } from './store-errand.js';
-import type { GivenStore } from './store-protocol.js';
+import { find, withCode } from '../ui/element.js';
+import type { StoreFiles } from './protocol.js';
+import { inspectStore } from './requests.js';
 
-/** What a tar is called, packed by gzip or not. */
+/** The names of tar files, compressed or not. */
 const TAR_NAME = /\.tar$|\.tar\.gz$|\.tgz$/;
-/** A store's files without its directory have no name. */
+/** The files of a store do not contain the name of its directory. */
 const UNNAMED = 'store.dds';
 
-export class StoreView {
+export class StoreInspectView {
   readonly #section = find('store', HTMLElement);
   readonly #file = find('store-file', HTMLInputElement);
   readonly #message = find('store-message', HTMLElement);
   readonly #frame = find('store-frame', HTMLElement);
   readonly #report = find('store-report', HTMLElement);
-  #looks = 0;
+  #lastInspection = 0;
 
   constructor() {
     this.#file.addEventListener('change', () => {
       const files = [...(this.#file.files ?? [])];
       if (files.length > 0) {
-        void this.#show(() => Promise.resolve(ofFiles(files)));
+        void this.#inspect(() => Promise.resolve(fromFiles(files)));
       }
-      // The same file may be chosen again after it has changed.
+      // Otherwise choosing the same file again would not be noticed.
       this.#file.value = '';
     });
   }
 
-  /** Takes what was dropped if it is a store, by its names; false if it is a log. */
-  take(dropped: DataTransfer | null): boolean {
-    // What was dropped is gone by the next turn.
+  /** Inspects dropped items if their names are those of a store; returns false otherwise. */
+  inspectDropped(dropped: DataTransfer | null): boolean {
+    // The items are valid only during the event.
     const entries = [...(dropped?.items ?? [])].map((item) => item.webkitGetAsEntry());
     const directory = entries.find(isDirectory);
     const files = [...(dropped?.files ?? [])];
     if (directory !== undefined) {
-      void this.#show(() => ofDirectory(directory));
+      void this.#inspect(() => fromDirectory(directory));
       return true;
     }
     const isStore = files.some(({ name }) => TAR_NAME.test(name) || /^image\.[01]$/.test(name));
     if (isStore) {
-      void this.#show(() => Promise.resolve(ofFiles(files)));
+      void this.#inspect(() => Promise.resolve(fromFiles(files)));
     }
     return isStore;
   }
 
-  async #show(given: () => Promise<GivenStore>): Promise<void> {
-    this.#looks += 1;
-    const look = this.#looks;
+  async #inspect(store: () => Promise<StoreFiles>): Promise<void> {
+    this.#lastInspection += 1;
+    const id = this.#lastInspection;
     this.#message.textContent = '';
     this.#frame.ariaBusy = 'true';
     let report = '';
     let message = '';
     try {
-      report = await lookInto(await given());
+      report = await inspectStore(await store());
     } catch (error) {
       message = error instanceof Error ? error.message : String(error);
     }
-    if (look !== this.#looks) {
+    if (id !== this.#lastInspection) {
       return;
     }
     this.#frame.ariaBusy = 'false';
@@ -76,17 +76,23 @@ function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
   return entry.isFile;
 }
 
-function ofFiles(files: File[]): GivenStore {
-  const [file] = files;
-  return files.length === 1 && file !== undefined && TAR_NAME.test(file.name)
-    ? { kind: 'tar', name: file.name, content: file }
-    : { kind: 'files', name: UNNAMED, files: files.map((it) => ({ name: it.name, content: it })) };
+function fromFiles(files: File[]): StoreFiles {
+  const [file, ...others] = files;
+  const isSingle = file !== undefined && others.length === 0;
+  if (isSingle && TAR_NAME.test(file.name)) {
+    return { kind: 'tar', name: file.name, content: file };
+  }
+  return {
+    kind: 'files',
+    name: isSingle ? file.name : UNNAMED,
+    files: files.map((it) => ({ name: it.name, content: it })),
+  };
 }
 
-async function ofDirectory(directory: FileSystemDirectoryEntry): Promise<GivenStore> {
+async function fromDirectory(directory: FileSystemDirectoryEntry): Promise<StoreFiles> {
   const reader = directory.createReader();
   const files: { name: string; content: Blob }[] = [];
-  // A reader hands over some at a time, and nothing at the end.
+  // The reader returns some entries per call, and none after the last.
   for (;;) {
     const entries = await new Promise<FileSystemEntry[]>((resolve, reject) => {
       reader.readEntries(resolve, reject);

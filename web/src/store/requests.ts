@@ -1,23 +1,26 @@
-// Stores are made and looked into by a worker that does one thing and is ended: whatever
-// happens there, the page goes on.
+// Builds and inspects stores. Each request has its own worker, which ends with the request.
 
-import type { FromStoreWorker, GivenStore, StoreOrder, ToStoreWorker } from './store-protocol.js';
+import { listen } from '../engine/listen.js';
+import type { BuildRequest, FromStoreWorker, StoreFiles, StoreRequest } from './protocol.js';
 
-/** A store that is being made. */
-export interface Priming {
-  /** The store's directory, as a tar. */
+/** A store that is being built. */
+export interface PendingStore {
+  /** The store's directory as a tar file. */
   readonly tar: Promise<Blob>;
-  /** Ends it; nothing comes of it. */
+  /** Ends the worker; `tar` stays pending. */
   cancel(): void;
 }
 
-export function prime(order: StoreOrder, tellShare: (share: number) => void): Priming {
+export function buildStore(
+  request: BuildRequest,
+  reportShare: (share: number) => void,
+): PendingStore {
   const worker = startWorker();
   const tar = new Promise<Blob>((resolve, reject) => {
-    send(worker, { kind: 'prime', order }, reject, (message) => {
-      if (message.kind === 'priming') {
-        tellShare(message.share);
-      } else if (message.kind === 'primed') {
+    send(worker, { kind: 'build', request }, reject, (message) => {
+      if (message.kind === 'building') {
+        reportShare(message.share);
+      } else if (message.kind === 'built') {
         worker.terminate();
         resolve(message.tar);
       }
@@ -26,12 +29,12 @@ export function prime(order: StoreOrder, tellShare: (share: number) => void): Pr
   return { tar, cancel: () => worker.terminate() };
 }
 
-/** What `dedupstore inspect` prints of it; fails with what it would say. */
-export function lookInto(store: GivenStore): Promise<string> {
+/** Returns the report of `dedupstore inspect`, or rejects with its error. */
+export function inspectStore(store: StoreFiles): Promise<string> {
   const worker = startWorker();
   return new Promise((resolve, reject) => {
-    send(worker, { kind: 'look', store }, reject, (message) => {
-      if (message.kind === 'looked') {
+    send(worker, { kind: 'inspect', store }, reject, (message) => {
+      if (message.kind === 'inspected') {
         worker.terminate();
         resolve(message.report);
       }
@@ -40,25 +43,23 @@ export function lookInto(store: GivenStore): Promise<string> {
 }
 
 function startWorker(): Worker {
-  return new Worker(new URL('./worker/store-worker.ts', import.meta.url), { type: 'module' });
+  return new Worker(new URL('../worker/store.worker.ts', import.meta.url), { type: 'module' });
 }
 
 function send(
   worker: Worker,
-  order: ToStoreWorker,
+  request: StoreRequest,
   reject: (error: Error) => void,
-  hear: (message: FromStoreWorker) => void,
+  receive: (message: FromStoreWorker) => void,
 ): void {
   const fail = (message: string) => {
     worker.terminate();
     reject(new Error(message));
   };
-  worker.onmessage = ({ data }: MessageEvent<FromStoreWorker>) =>
-    data.kind === 'refused' ? fail(data.message) : hear(data);
-  worker.onerror = (event) => {
-    event.preventDefault();
-    const reason = event.message || 'its script did not load';
-    fail(`The engine could not be started: ${reason}.`);
-  };
-  worker.postMessage(order);
+  listen<FromStoreWorker>(
+    worker,
+    (message) => (message.kind === 'failed' ? fail(message.message) : receive(message)),
+    fail,
+  );
+  worker.postMessage(request);
 }

@@ -1,8 +1,8 @@
-// Finding the elements of the page and making new ones, with their types known.
+// Finds the page's elements and creates new ones, with their types.
 
 type Child = Node | string;
 
-/** The element of an id. The markup is ours, so one that is missing is a mistake. */
+/** Returns the element with an id. Throws if the page's markup lacks it. */
 export function find<T extends Element>(id: string, type: abstract new () => T): T {
   const found = document.getElementById(id);
   if (!(found instanceof type)) {
@@ -11,37 +11,37 @@ export function find<T extends Element>(id: string, type: abstract new () => T):
   return found;
 }
 
-export function make<Tag extends keyof HTMLElementTagNameMap>(
+export function create<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Readonly<Record<string, string>> = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[Tag] {
-  const made = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    made.setAttribute(name, value);
+    element.setAttribute(name, value);
   }
-  made.append(...children);
-  return made;
+  element.append(...children);
+  return element;
 }
 
-/** Text in which `this` stands for code, as the engine's sentences have it. */
+/** Formats `text between backquotes` as code. */
 export function withCode(text: string): Child[] {
   return text
     .split('`')
-    .map((part, index) => (index % 2 === 1 ? make('code', {}, part) : part))
+    .map((part, index) => (index % 2 === 1 ? create('code', {}, part) : part))
     .filter((part) => part !== '');
 }
 
-/** A filter's text form, which may break where its parts meet and nowhere else. */
+/** A filter's text form, which breaks lines only after `:` and `,`. */
 export function specText(spec: string): HTMLElement {
-  const parts = spec.split(/(?<=[:,])/).flatMap((part) => [part, make('wbr')]);
-  return make('code', { class: 'spec' }, ...parts);
+  const parts = spec.split(/(?<=[:,])/).flatMap((part) => [part, create('wbr')]);
+  return create('code', { class: 'spec' }, ...parts);
 }
 
-let made = 0;
+let lastId = 0;
 
-/** An id that no other element has. */
+/** Returns an id that no other element has. */
 export function uniqueId(): string {
-  made += 1;
-  return `part-${made}`;
+  lastId += 1;
+  return `part-${lastId}`;
 }

@@ -1,2 +1,2 @@
-/** Something in the form that cannot be meant; the message says what is expected. */
+/** An invalid value in the form. The message says what is expected. */
 export class InvalidInput extends Error {}

@@ -1,4 +1,4 @@
-// Numbers for people, in the forms that the command line prints.
+// Formats numbers in the same way as the command line.
 
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
@@ -8,8 +8,8 @@ const THREE_DIGITS = new Intl.NumberFormat('en', {
   maximumSignificantDigits: 3,
 });
 
-/** Stands where there is no number. */
-export const NOTHING = '–';
+/** Shown in place of a missing number. */
+export const MISSING = '–';
 const NO_BREAK_SPACE = '\u00a0';
 
 export const BYTE_UNITS = [
@@ -21,7 +21,7 @@ export const BYTE_UNITS = [
 
 export type ByteUnit = (typeof BYTE_UNITS)[number];
 
-/** The largest unit that is no larger than a size. */
+/** The largest unit that is not larger than a size. */
 export function fittingUnit(bytes: number): ByteUnit {
   return BYTE_UNITS.findLast((unit) => unit.bytes <= bytes) ?? BYTE_UNITS[0];
 }
@@ -35,43 +35,50 @@ export function formatCount(count: number): string {
   return WHOLE.format(count);
 }
 
-/** For axes, where there is little room. */
+/** A count with its noun: "1 line", "2 lines". */
+export function formatCounted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** A count for an axis, where there is little space. */
 export function formatShortCount(count: number): string {
   return count < 1e5 ? WHOLE.format(count) : SHORT.format(count);
 }
 
-/** Below this a row of zeros says no more than that it is less. */
-const LEAST_SHOWN = 0.000001;
+/** Smaller numbers are shown as "less than this". */
+const SMALLEST_SHOWN = 0.000001;
 
-/** A share with as many digits as mean something. */
+/** A share in percent, with three digits. NaN counts as missing. */
 export function formatShare(share: number | null): string {
-  if (share === null) {
-    return NOTHING;
+  if (share === null || Number.isNaN(share)) {
+    return MISSING;
   }
-  if (share > 0 && share < LEAST_SHOWN) {
-    return `<${NO_BREAK_SPACE}${UP_TO_THREE_DIGITS.format(LEAST_SHOWN * 100)}${NO_BREAK_SPACE}%`;
+  if (share > 0 && share < SMALLEST_SHOWN) {
+    return `<${NO_BREAK_SPACE}${UP_TO_THREE_DIGITS.format(SMALLEST_SHOWN * 100)}${NO_BREAK_SPACE}%`;
   }
   const digits = share === 0 || share === 1 ? WHOLE : THREE_DIGITS;
   return digits.format(share * 100) + NO_BREAK_SPACE + '%';
 }
 
-/** A share on an axis: round values, no needless zeros. */
+/** A share on an axis, without trailing zeros. */
 export function formatShareTick(share: number): string {
   return UP_TO_THREE_DIGITS.format(share * 100) + NO_BREAK_SPACE + '%';
 }
 
 export function formatNanoseconds(nanoseconds: number | null): string {
   return nanoseconds === null
-    ? NOTHING
+    ? MISSING
     : UP_TO_THREE_DIGITS.format(nanoseconds) + NO_BREAK_SPACE + 'ns';
 }
 
-/** A number with as many digits as a person reads. */
+/** A number with up to three digits. */
 export function formatDigits(value: number): string {
-  return value > 0 && value < LEAST_SHOWN ? `<${NO_BREAK_SPACE}${LEAST_SHOWN}` : UP_TO_THREE_DIGITS.format(value);
+  return value > 0 && value < SMALLEST_SHOWN
+    ? `<${NO_BREAK_SPACE}${SMALLEST_SHOWN}`
+    : UP_TO_THREE_DIGITS.format(value);
 }
 
-/** A size as the command line takes it, to the byte. */
+/** A size as the command line accepts it, exact to the byte. */
 export function formatBytesExactly(bytes: number): string {
   const unit = BYTE_UNITS.findLast((unit) => unit.bytes <= bytes && bytes % unit.bytes === 0);
   return unit === undefined || unit.bytes === 1 ? String(bytes) : bytes / unit.bytes + unit.name;

@@ -1,11 +1,11 @@
-// Elements of drawings.
+// Creates SVG elements.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 export function svgElement(tag: string, attributes: Readonly<Record<string, string>>): SVGElement {
-  const made = document.createElementNS(SVG, tag);
-  Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-  return made;
+  const element = document.createElementNS(SVG, tag);
+  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+  return element;
 }
 
 export function svgText(
@@ -14,7 +14,7 @@ export function svgText(
   content: string,
   attributes: Readonly<Record<string, string>>,
 ): SVGElement {
-  const made = svgElement('text', { x: String(x), y: String(y), ...attributes });
-  made.textContent = content;
-  return made;
+  const element = svgElement('text', { x: String(x), y: String(y), ...attributes });
+  element.textContent = content;
+  return element;
 }

@@ -1,9 +1,9 @@
-/** The engine's refusals are sentences already; a trap is only a name. */
-export function explain(error: unknown): string {
+/** Returns a sentence for the user. The engine's own errors are sentences already. */
+export function errorMessage(error: unknown): string {
   if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
     return (
-      `The engine stopped (${error.message}). It has probably run out of memory: ` +
-      'try a smaller memory, fewer filters or a shorter log.'
+      `The engine stopped (${error.message}). It probably ran out of memory: ` +
+      'try less memory, fewer filters or a shorter log.'
     );
   }
   return error instanceof Error ? error.message : String(error);

@@ -1,28 +1,29 @@
-// What a run and the worker that finds its keys say to each other: plain data.
+// Messages between the worker of a run and the worker that finds its keys.
 
-import type { ProfileData, RunOrder } from '../protocol.js';
+import type { LogSource } from '../engine/settings.js';
+import type { LineProfile } from '../wasm/dedupstore_wasm.js';
 
 export type ToKeyWorker =
-  /** Once, before any is asked for. */
-  | { kind: 'keys'; order: KeyOrder }
-  /** The keys of so many lines more, or of a few beyond; of all that is left if it is less. */
-  | { kind: 'more'; lines: number };
+  /** The first message. */
+  | { kind: 'start'; request: KeyRequest }
+  /** Asks for at least this many lines, or for all that are left. */
+  | { kind: 'next'; lines: number };
 
-export type FromKeyWorker = { kind: 'keys'; batch: KeyBatch } | { kind: 'failed'; message: string };
+export type FromKeyWorker =
+  | { kind: 'batch'; batch: KeyBatch }
+  | { kind: 'failed'; message: string };
 
-export type KeyOrder = Pick<RunOrder, 'log' | 'name' | 'key' | 'part' | 'seed'>;
-
-/** What only the lines of a log can tell. */
-export type LineProfile = Pick<ProfileData, 'read' | 'withoutKey' | 'top' | 'topTooLow' | 'rate'>;
+export interface KeyRequest extends LogSource {
+  seed: number;
+}
 
 export interface KeyBatch {
   fingerprints: BigUint64Array<ArrayBuffer>;
-  /** Whether each comes for the first time: 1 or 0. */
+  /** 1 per first occurrence, 0 per repeat. */
   first: Uint8Array<ArrayBuffer>;
-  /** How much of the file has been read, packed or not. */
+  /** The bytes of the file read so far, before decompression. */
   readBytes: number;
-  /** Nothing where there is a newer one soon. */
+  /** Null if the previous profile is recent. */
   profile: LineProfile | null;
-  /** After it there is nothing more. */
   isLast: boolean;
 }

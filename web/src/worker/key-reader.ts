@@ -1,51 +1,47 @@
-// The keys of a log, found chunk by chunk for a run that asks for them from another worker.
+// Reads a log chunk by chunk and returns its keys in batches.
 
-import { KeyFeed } from '../wasm/dedupstore_wasm.js';
-import { type Chunk, chunksOf } from './chunks.js';
-import { keyChoice } from './key.js';
-import type { KeyBatch, KeyOrder } from './key-protocol.js';
-import { withPart } from './part.js';
-import { copied, lineProfile } from './plain.js';
+import type { KeyFeed } from '../wasm/dedupstore_wasm.js';
+import type { KeyBatch, KeyRequest } from './key-protocol.js';
+import type { Engine } from './load-engine.js';
+import { type Chunk, chunksOf } from './log-chunks.js';
 
-/** Enough lines to find a clock in. */
+/** Enough lines to detect a time in them. */
 const CLOCK_HEAD_BYTES = 64 << 10;
-/** How much the engine is fed at a time; a few lines where few are wanted. */
+/** The engine is fed in small pieces if few lines are wanted. */
 const FEED_BYTES = 64 << 10;
 const SMALL_FEED_BYTES = 128;
 const FEW_LINES = 2000;
-/** As often as a run tells of its progress. */
+/** The interval at which a run reports progress. */
 const PROFILE_MILLISECONDS = 250;
 
-export class Keys {
+export class KeyReader {
   readonly #feed: KeyFeed;
   readonly #chunks: AsyncGenerator<Chunk>;
   #chunk: Chunk = { bytes: new Uint8Array(), readBytes: 0 };
-  /** How far the chunk has been fed. */
-  #start = 0;
+  /** The number of bytes of the chunk that were fed. */
+  #fedBytes = 0;
   #readBytes = 0;
   #isFirst = true;
   #isLast = false;
   #profiledAt = 0;
 
-  constructor(order: KeyOrder) {
-    this.#feed = copied(keyChoice(order.key), (key) =>
-      withPart(order.part, (part) => new KeyFeed(order.seed, key, part)),
-    );
-    this.#chunks = chunksOf(order.log, order.name);
+  constructor(engine: Engine, request: KeyRequest) {
+    this.#feed = new engine.KeyFeed(request.seed, request.key, request.part);
+    this.#chunks = chunksOf(request.log, request.name);
   }
 
-  async more(lines: number): Promise<KeyBatch> {
+  async next(lines: number): Promise<KeyBatch> {
     const isFew = lines <= FEW_LINES;
     const feedBytes = isFew ? SMALL_FEED_BYTES : FEED_BYTES;
-    while (!this.#isLast && this.#feed.waiting < lines) {
-      if (this.#start === this.#chunk.bytes.length) {
+    while (!this.#isLast && this.#feed.pending < lines) {
+      if (this.#fedBytes === this.#chunk.bytes.length) {
         await this.#nextChunk();
       } else {
         this.#feedSome(feedBytes);
       }
     }
-    const first = this.#feed.judge() as Uint8Array<ArrayBuffer>;
-    const fingerprints = this.#feed.take() as BigUint64Array<ArrayBuffer>;
+    const first = this.#feed.markFirst() as Uint8Array<ArrayBuffer>;
+    const fingerprints = this.#feed.takeFingerprints() as BigUint64Array<ArrayBuffer>;
     const isDue = performance.now() - this.#profiledAt >= PROFILE_MILLISECONDS;
     const profile = isFew || isDue || this.#isLast ? this.#profile() : null;
     return { fingerprints, first, readBytes: this.#readBytes, profile, isLast: this.#isLast };
@@ -59,28 +55,28 @@ export class Keys {
       return;
     }
     this.#chunk = value;
-    this.#start = 0;
+    this.#fedBytes = 0;
     if (this.#isFirst) {
-      this.#feed.lookForClock(value.bytes.subarray(0, CLOCK_HEAD_BYTES));
+      this.#feed.detectClock(value.bytes.subarray(0, CLOCK_HEAD_BYTES));
       this.#isFirst = false;
     }
   }
 
-  #feedSome(most: number): void {
+  #feedSome(limit: number): void {
     const { bytes, readBytes } = this.#chunk;
-    const end = Math.min(this.#start + most, bytes.length);
-    this.#feed.feed(bytes.subarray(this.#start, end));
-    // What is packed is longer than what was read of the file.
-    const left = (readBytes - this.#readBytes) / (bytes.length - this.#start);
-    this.#readBytes += left * (end - this.#start);
-    this.#start = end;
-    if (this.#feed.isOver) {
+    const end = Math.min(this.#fedBytes + limit, bytes.length);
+    this.#feed.feed(bytes.subarray(this.#fedBytes, end));
+    // A decompressed chunk is longer than the bytes read from the file.
+    const readPerByte = (readBytes - this.#readBytes) / (bytes.length - this.#fedBytes);
+    this.#readBytes += readPerByte * (end - this.#fedBytes);
+    this.#fedBytes = end;
+    if (this.#feed.isComplete) {
       this.#isLast = true;
     }
   }
 
   #profile(): KeyBatch['profile'] {
     this.#profiledAt = performance.now();
-    return copied(this.#feed.profile(), lineProfile);
+    return this.#feed.profile();
   }
 }

@@ -1,28 +1,25 @@
-// The keys of a log as a run asks for them. They are found by another worker, which ends
-// with the run's: a processor with two cores reads, splits, hashes and knows the truth with
-// one, and runs filters with the other. What comes of it is the same.
+// The keys of a log for a run. Another worker finds them: it reads, splits and hashes lines
+// and knows the truth on one core, while the filters run on another. The results do not
+// depend on that. The worker ends with the worker of the run.
 
-import { type ToWorker, engineFor } from '../protocol.js';
-import type { FromKeyWorker, KeyBatch, KeyOrder, ToKeyWorker } from './key-protocol.js';
+import type { FromKeyWorker, KeyBatch, KeyRequest, ToKeyWorker } from './key-protocol.js';
 
-interface Waiting {
+interface Pending {
   resolve(batch: KeyBatch): void;
   reject(error: Error): void;
 }
 
 export class KeySource {
-  readonly #worker: Worker;
-  readonly #asked: Promise<KeyBatch>[] = [];
-  readonly #waiting: Waiting[] = [];
+  readonly #worker = new Worker(new URL('./keys.worker.ts', import.meta.url), { type: 'module' });
+  readonly #requested: Promise<KeyBatch>[] = [];
+  readonly #pending: Pending[] = [];
 
-  constructor({ log, name, key, part, seed }: KeyOrder) {
-    // This very script once more, which the page has loaded already.
-    this.#worker = new Worker(self.location.href, { type: 'module' });
+  constructor({ log, name, key, part, seed }: KeyRequest) {
     this.#worker.onmessage = ({ data }: MessageEvent<FromKeyWorker>) => {
       if (data.kind === 'failed') {
         this.#fail(data.message);
       } else {
-        this.#waiting.shift()?.resolve(data.batch);
+        this.#pending.shift()?.resolve(data.batch);
       }
     };
     this.#worker.onerror = (event) => {
@@ -30,37 +27,36 @@ export class KeySource {
       const reason = event.message || 'its script did not load';
       this.#fail(`The engine could not be started: ${reason}.`);
     };
-    this.#tell({ kind: 'begin', engine: engineFor(key) });
-    this.#tell({ kind: 'keys', order: { log, name, key, part, seed } });
+    this.#post({ kind: 'start', request: { log, name, key, part, seed } });
   }
 
-  /** The next keys, while others are found: so many batches are asked for at a time. */
+  /** Returns the next keys, and keeps this many batches requested. */
   next(lines: number, batches: number): Promise<KeyBatch> {
-    while (this.#asked.length < batches) {
-      this.#asked.push(this.#ask(lines));
+    while (this.#requested.length < batches) {
+      this.#requested.push(this.#request(lines));
     }
-    return this.#asked.shift() ?? this.#ask(lines);
+    return this.#requested.shift() ?? this.#request(lines);
   }
 
   close(): void {
     this.#worker.terminate();
   }
 
-  #ask(lines: number): Promise<KeyBatch> {
+  #request(lines: number): Promise<KeyBatch> {
     const batch = new Promise<KeyBatch>((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
+      this.#pending.push({ resolve, reject });
     });
-    // Heard when its turn comes, which is perhaps never.
+    // `next` may never return this batch.
     batch.catch(() => undefined);
-    this.#tell({ kind: 'more', lines });
+    this.#post({ kind: 'next', lines });
     return batch;
   }
 
   #fail(message: string): void {
-    this.#waiting.splice(0).forEach(({ reject }) => reject(new Error(message)));
+    this.#pending.splice(0).forEach(({ reject }) => reject(new Error(message)));
   }
 
-  #tell(message: ToWorker | ToKeyWorker): void {
+  #post(message: ToKeyWorker): void {
     this.#worker.postMessage(message);
   }
 }

@@ -1,25 +1,29 @@
-// How fast a run goes: at full speed, at so many lines a second, step by step, or not.
+// The pace of a run: full speed, limited, step by step, or paused.
 
-import type { Pace } from '../protocol.js';
+import type { Pace } from '../engine/settings.js';
 
-/** How much the engine takes at a time, so that progress shows with slow filters too. */
-const FULL_TAKE_LINES = 4 << 10;
-/** The same where every line is looked at. */
-const FULL_FEED_LINES = 500;
-/** Pieces that the lines of a second come in. */
-const FEEDS_A_SECOND = 30;
+/** Lines that filters observe between two checks. */
+const FULL_BATCH_LINES = 4 << 10;
+/** The same for a filter that is recorded line by line. */
+const FULL_RECORDED_LINES = 500;
+/** At a limited pace, the lines of a second come in this many parts. */
+const PARTS_PER_SECOND = 30;
 
 export class Pacer {
   #pace: Pace;
-  /** Where a step ends, in lines. */
+  /** The position at which a step ends. */
   #stepEnd: number | undefined;
-  #since = performance.now();
-  #sinceCount = 0;
-  #count = 0;
+  #startedAt = performance.now();
+  #startPosition = 0;
+  #position = 0;
   #wake: (() => void) | undefined;
 
   constructor(pace: Pace) {
     this.#pace = pace;
+  }
+
+  get isFull(): boolean {
+    return this.#pace.kind === 'full';
   }
 
   get isPaused(): boolean {
@@ -29,57 +33,52 @@ export class Pacer {
   setPace(pace: Pace): void {
     this.#pace = pace;
     this.#stepEnd = undefined;
-    this.#since = performance.now();
-    this.#sinceCount = this.#count;
+    this.#startedAt = performance.now();
+    this.#startPosition = this.#position;
     this.#wake?.();
   }
 
   step(lines: number): void {
     this.#pace = { kind: 'paused' };
-    this.#stepEnd = this.#count + lines;
+    this.#stepEnd = this.#position + lines;
     this.#wake?.();
   }
 
-  get isFull(): boolean {
-    return this.#pace.kind === 'full';
+  /** The number of lines to run before the next check; up to the end of a step. */
+  batchLines(): number {
+    const lines = this.isFull ? FULL_BATCH_LINES : this.recordedLines();
+    return this.#stepEnd === undefined ? lines : Math.max(1, this.#stepEnd - this.#position);
   }
 
-  /** How many lines to take before there may be a wait; up to the end of a step. */
-  takeLines(): number {
-    const ahead = this.isFull ? FULL_TAKE_LINES : this.feedLines();
-    return this.#stepEnd === undefined ? ahead : Math.max(1, this.#stepEnd - this.#count);
-  }
-
-  /** How many lines to go on for before there may be a wait. */
-  feedLines(): number {
+  /** The same for a filter that is recorded line by line. */
+  recordedLines(): number {
     switch (this.#pace.kind) {
       case 'full':
-        return FULL_FEED_LINES;
+        return FULL_RECORDED_LINES;
       case 'limited':
-        return Math.ceil(this.#pace.linesASecond / FEEDS_A_SECOND);
+        return Math.ceil(this.#pace.linesPerSecond / PARTS_PER_SECOND);
       case 'paused':
         return 1;
     }
   }
 
-  /** Says how many lines have been run over; true once a step has come to its end. */
-  reached(count: number): boolean {
-    this.#count = count;
-    if (this.#stepEnd !== undefined && count >= this.#stepEnd) {
+  /** Sets the number of lines run so far; returns true if this ends a step. */
+  advanceTo(position: number): boolean {
+    this.#position = position;
+    if (this.#stepEnd !== undefined && position >= this.#stepEnd) {
       this.#stepEnd = undefined;
       return true;
     }
     return false;
   }
 
-  /** Whether the run must wait before it goes on. */
   mustWait(): boolean {
-    return this.isPaused || this.#aheadMilliseconds() > 0;
+    return this.isPaused || this.#millisecondsAhead() > 0;
   }
 
-  /** Waits until it may go on, or until there is a new pace. */
+  /** Waits until the run may continue, or until the pace changes. */
   async wait(): Promise<void> {
-    const ahead = this.isPaused ? undefined : this.#aheadMilliseconds();
+    const ahead = this.isPaused ? undefined : this.#millisecondsAhead();
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
       if (ahead !== undefined) {
@@ -89,11 +88,11 @@ export class Pacer {
     this.#wake = undefined;
   }
 
-  #aheadMilliseconds(): number {
+  #millisecondsAhead(): number {
     if (this.#pace.kind !== 'limited') {
       return 0;
     }
-    const due = this.#since + ((this.#count - this.#sinceCount) / this.#pace.linesASecond) * 1000;
-    return due - performance.now();
+    const lines = this.#position - this.#startPosition;
+    return this.#startedAt + (lines / this.#pace.linesPerSecond) * 1000 - performance.now();
   }
 }

@@ -1,67 +1,81 @@
-// A run from the first key of a log to the last, at the pace that is set.
+// Runs filters from the first key of a log to the last, at the chosen pace.
 
-import { Simulator } from '../wasm/dedupstore_wasm.js';
-import type { FromWorker, RunOrder } from '../protocol.js';
-import type { LineProfile } from './key-protocol.js';
+import type { FromRunWorker, RunRequest, Snapshot } from '../engine/run-protocol.js';
+import type { LineProfile } from '../wasm/dedupstore_wasm.js';
 import type { KeySource } from './key-source.js';
-import { NothingToRead } from './nothing-to-read.js';
-import { Pacer } from './pacer.js';
-import { withPart } from './part.js';
-import { snapshot } from './plain.js';
+import type { Engine } from './load-engine.js';
+import { NoKeysError } from './no-keys-error.js';
+import type { Pacer } from './pacer.js';
+import { yieldToMessages } from './yield-to-messages.js';
 
-/** Often enough to look alive; what is drawn takes its time from what is computed. */
+/** Each report takes time from the run. */
 const PROGRESS_MILLISECONDS = 250;
-/** Theory is asked again when the log has grown by this factor; it takes a moment. */
-const ASK_THEORY_GROWTH = 2;
-/** How many keys are found at a time at full speed, and how many times as many ahead. */
+/** Predictions take a moment, so they are computed when the log has grown by this factor. */
+const PREDICTION_GROWTH = 2;
+/** The stretches of a curve: each has enough keys even in a short log. */
+const STRETCHES = 40;
+/** The size of a batch at full speed, and the number of batches requested ahead. */
 const BATCH_LINES = 32 << 10;
 const BATCHES_AHEAD = 4;
 
 export async function run(
-  order: RunOrder,
+  engine: Engine,
+  request: RunRequest,
   source: KeySource,
   pacer: Pacer,
-  tell: (message: FromWorker) => void,
+  post: (message: FromRunWorker) => void,
 ): Promise<void> {
-  const simulator = withPart(order.part, (part) => new Simulator(order.seed, part));
-  for (const { filter, memoryBits } of order.entries) {
-    simulator.enter(filter, memoryBits);
+  const simulator = new engine.Simulator(request.seed, request.part);
+  for (const { filter, memoryBits } of request.filters) {
+    simulator.addFilter(filter, memoryBits);
   }
-  let lines: LineProfile = { read: 0, withoutKey: 0, top: [], topTooLow: 0, rate: null };
+  let lineProfile: LineProfile = {
+    linesRead: 0,
+    linesWithoutKey: 0,
+    topKeys: [],
+    topKeysError: 0,
+    linesOverTime: null,
+  };
   let readBytes = 0;
-  let toldAt = performance.now();
-  let askedAt = 0;
-  const tellProgress = () => {
-    const isDue = simulator.count >= askedAt * ASK_THEORY_GROWTH;
+  let reportedAt = performance.now();
+  let predictedAt = 0;
+  const snapshot = (): Snapshot => ({
+    ...simulator.results(STRETCHES),
+    readBytes,
+    totalBytes: request.log.size,
+    part: request.part,
+    lineProfile,
+  });
+  const reportProgress = () => {
+    const isDue = simulator.count >= predictedAt * PREDICTION_GROWTH;
     if (isDue || pacer.isPaused) {
       simulator.predict();
-      askedAt = simulator.count;
+      predictedAt = simulator.count;
     }
-    const { isPaused } = pacer;
-    tell({ kind: 'progress', snapshot: snapshot(simulator, lines, order, readBytes), isPaused });
-    toldAt = performance.now();
+    post({ kind: 'progress', snapshot: snapshot(), isPaused: pacer.isPaused });
+    reportedAt = performance.now();
   };
 
   for (let isLast = false; !isLast; ) {
     const batch = pacer.isFull
       ? await source.next(BATCH_LINES, BATCHES_AHEAD)
-      : await source.next(pacer.takeLines(), 1);
+      : await source.next(pacer.batchLines(), 1);
     const { fingerprints, first } = batch;
-    lines = batch.profile ?? lines;
+    lineProfile = batch.profile ?? lineProfile;
     const before = readBytes;
     for (let start = 0; start < fingerprints.length; ) {
-      const end = Math.min(start + pacer.takeLines(), fingerprints.length);
-      simulator.take(fingerprints.subarray(start, end), first.subarray(start, end));
+      const end = Math.min(start + pacer.batchLines(), fingerprints.length);
+      simulator.observe(fingerprints.subarray(start, end), first.subarray(start, end));
       readBytes = before + (batch.readBytes - before) * (end / fingerprints.length);
       start = end;
-      const stepIsOver = pacer.reached(simulator.count);
-      if (stepIsOver || performance.now() - toldAt >= PROGRESS_MILLISECONDS) {
-        tellProgress();
-        await turn();
+      const stepHasEnded = pacer.advanceTo(simulator.count);
+      if (stepHasEnded || performance.now() - reportedAt >= PROGRESS_MILLISECONDS) {
+        reportProgress();
+        await yieldToMessages();
       }
       while (pacer.mustWait()) {
         if (pacer.isPaused) {
-          tellProgress();
+          reportProgress();
         }
         await pacer.wait();
       }
@@ -71,18 +85,9 @@ export async function run(
   }
   source.close();
   if (simulator.count === 0) {
-    throw new NothingToRead(order, lines.withoutKey);
+    throw new NoKeysError(request, lineProfile.linesWithoutKey);
   }
   simulator.predict();
-  tell({ kind: 'finished', snapshot: snapshot(simulator, lines, order, order.log.size) });
-}
-
-const { port1: turned, port2: turning } = new MessageChannel();
-
-/** Lets messages in; a timer would wait some milliseconds more. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    turned.onmessage = () => resolve();
-    turning.postMessage(null);
-  });
+  readBytes = request.log.size;
+  post({ kind: 'finished', snapshot: snapshot() });
 }

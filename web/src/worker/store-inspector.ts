@@ -1,16 +1,16 @@
-// What a store says of itself, in the words of `dedupstore inspect`. The engine asks for
-// the bytes it needs; a large store is never read whole.
+// Inspects a store in the words of `dedupstore inspect`. The engine asks for the bytes that
+// it needs, so a large store is never read as a whole.
 
-import { StoreLook } from '../wasm/dedupstore_wasm.js';
-import type { GivenStore } from '../store-protocol.js';
-import { UnreadableLog, unpackedChunksOf } from './chunks.js';
+import type { StoreFiles } from '../store/protocol.js';
+import type { Engine } from './load-engine.js';
+import { UnreadableFile, decompressedChunksOf } from './log-chunks.js';
 import { type TarFile, readTar } from './tar.js';
 
-/** Read beyond what is asked for, twice as much each time: a log is asked for piece by piece. */
-const AHEAD_BYTES = 32 << 10;
+/** Read beyond the requested bytes, doubled with each request: logs are read piece by piece. */
+const READ_AHEAD_BYTES = 32 << 10;
 
-/** As much as a browser keeps for a page without a thought. */
-const MOST_UNPACKED_BYTES = 1 << 30;
+/** A browser keeps this much for a page without trouble. */
+const MAX_DECOMPRESSED_BYTES = 1 << 30;
 const PIECE_BYTES = 16 << 20;
 
 interface Directory {
@@ -18,28 +18,29 @@ interface Directory {
   files: Map<string, Blob>;
 }
 
-export async function lookInto(store: GivenStore): Promise<string> {
+export async function inspectStore(engine: Engine, store: StoreFiles): Promise<string> {
   const { name, files } =
     store.kind === 'tar'
-      ? storeIn(store.name, await readTar(await unpacked(store), store.name))
+      ? storeIn(store.name, await readTar(await decompressed(store), store.name))
       : { name: store.name, files: new Map(store.files.map((it) => [it.name, it.content])) };
-  const look = new StoreLook(name, Math.floor(Date.now() / 1000));
-  try {
-    files.forEach((content, name) => look.add(name, content.size));
-    const asked = new Map<string, number>();
-    for (;;) {
-      const report = look.report();
-      if (report !== undefined) {
-        return report;
-      }
-      const file = look.wantedFile ?? '';
-      const times = asked.get(file) ?? 0;
-      asked.set(file, times + 1);
-      const length = Math.max(look.wantedLength, times > 0 ? AHEAD_BYTES * 2 ** times : 0);
-      look.supply(await read(files.get(file), file, look.wantedOffset, length, look.wantedLength));
+  const inspector = new engine.StoreInspector(name, Math.floor(Date.now() / 1000));
+  files.forEach((content, name) => inspector.addFile(name, content.size));
+  const requests = new Map<string, number>();
+  for (;;) {
+    const report = inspector.report();
+    const missing = inspector.missingBytes;
+    if (report !== undefined || missing === undefined) {
+      return report ?? '';
     }
-  } finally {
-    look.free();
+    const { file, offset, length } = missing;
+    const earlier = requests.get(file) ?? 0;
+    requests.set(file, earlier + 1);
+    const readLength = Math.max(length, earlier > 0 ? READ_AHEAD_BYTES * 2 ** earlier : 0);
+    const bytes = await read(files.get(file), file, offset, readLength);
+    if (bytes.length < length) {
+      throw new UnreadableFile(file, 'it became shorter');
+    }
+    inspector.supply(bytes);
   }
 }
 
@@ -48,39 +49,35 @@ async function read(
   name: string,
   offset: number,
   length: number,
-  least: number,
 ): Promise<Uint8Array> {
-  let bytes: ArrayBuffer | undefined;
   try {
-    bytes = await content?.slice(offset, offset + length).arrayBuffer();
+    const bytes = await content?.slice(offset, offset + length).arrayBuffer();
+    return new Uint8Array(bytes ?? new ArrayBuffer());
   } catch (error) {
-    throw new UnreadableLog(name, error);
+    throw new UnreadableFile(name, error);
   }
-  if (bytes === undefined || bytes.byteLength < least) {
-    throw new UnreadableLog(name, 'it has become shorter');
-  }
-  return new Uint8Array(bytes);
 }
 
-/** A tar as it is, or as it was before gzip packed it. */
-async function unpacked({ name, content }: { name: string; content: Blob }): Promise<Blob> {
+/** Decompresses a tar file if its name says that it is compressed. */
+async function decompressed({ name, content }: { name: string; content: Blob }): Promise<Blob> {
   if (!/z$/.test(name)) {
     return content;
   }
   const pieces: Blob[] = [];
   let parts: Uint8Array<ArrayBuffer>[] = [];
   let [partBytes, bytes] = [0, 0];
-  for await (const chunk of unpackedChunksOf(content, name)) {
+  for await (const chunk of decompressedChunksOf(content, name)) {
     parts.push(chunk.bytes.slice());
     partBytes += chunk.bytes.length;
     bytes += chunk.bytes.length;
-    if (bytes > MOST_UNPACKED_BYTES) {
+    if (bytes > MAX_DECOMPRESSED_BYTES) {
       throw new Error(
-        `${name} unpacks to more than 1 GiB: unpack it by \`tar xf\` and choose the directory in it.`,
+        `${name} is larger than 1 GiB when decompressed: ` +
+          'unpack it with `tar xf` and choose the directory.',
       );
     }
     if (partBytes >= PIECE_BYTES) {
-      // The browser may put what is in a blob on disk.
+      // The browser may move the content of a blob to disk.
       pieces.push(new Blob(parts));
       parts = [];
       partBytes = 0;
@@ -89,7 +86,7 @@ async function unpacked({ name, content }: { name: string; content: Blob }): Pro
   return new Blob([...pieces, ...parts]);
 }
 
-/** The one directory of a tar that is a store; what is none is left to the engine to name. */
+/** Finds the one store in a tar file. If there is none, the engine reports what is missing. */
 function storeIn(tarName: string, files: TarFile[]): Directory {
   const directories = new Map<string, Map<string, Blob>>();
   for (const { path, content } of files) {
@@ -104,7 +101,7 @@ function storeIn(tarName: string, files: TarFile[]): Directory {
   );
   if (stores.length > 1) {
     const names = stores.map(([name]) => name).join(', ');
-    throw new Error(`${tarName} holds several stores (${names}): make a tar of one.`);
+    throw new Error(`${tarName} holds several stores (${names}): choose a tar file of one store.`);
   }
   const [name, listed] = stores[0] ?? [tarName, new Map<string, Blob>()];
   return { name: name || tarName.replace(/\.tar$|\.tar\.gz$|\.tgz$/, ''), files: listed };

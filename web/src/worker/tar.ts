@@ -1,8 +1,8 @@
-// Tar files, as far as a store needs them: a directory of a few plain files. Both ways
-// content stays in the browser's blobs; only headers pass through here.
+// Reads and writes tar files with the few plain files of a store. Contents stay in the
+// browser's blobs; only headers are handled here.
 
 const BLOCK_BYTES = 512;
-/** Where the fields of a header are, and how long. */
+/** The offset and length of each header field. */
 const FIELD = {
   name: [0, 100],
   mode: [100, 8],
@@ -16,25 +16,27 @@ const FIELD = {
   prefix: [345, 155],
 } as const;
 type Field = keyof typeof FIELD;
-/** A store has six. */
-const MOST_ENTRIES = 1000;
-/** Names longer than a header holds come in entries of their own. */
-const MOST_NAME_BYTES = 64 << 10;
+/** A store has six files. */
+const MAX_ENTRIES = 1000;
+/** A name that does not fit in a header has an entry of its own. */
+const MAX_NAME_BYTES = 64 << 10;
 
 export interface TarFile {
-  /** With the directories that it is in. */
+  /** Includes the directories. */
   path: string;
   content: Blob;
 }
 
-/** The plain files of a tar. */
+/** Returns the plain files of a tar file. */
 export async function readTar(tar: Blob, name: string): Promise<TarFile[]> {
   const files: TarFile[] = [];
   let longPath: string | undefined;
   let offset = 0;
   for (let entries = 0; offset + BLOCK_BYTES <= tar.size; entries += 1) {
-    if (entries === MOST_ENTRIES) {
-      throw new Error(`${name} holds more than ${MOST_ENTRIES} files: make a tar of a store alone.`);
+    if (entries === MAX_ENTRIES) {
+      throw new Error(
+        `${name} holds more than ${MAX_ENTRIES} files: choose a tar file of one store only.`,
+      );
     }
     const header = await bytesOf(tar.slice(offset, offset + BLOCK_BYTES));
     if (header.every((byte) => byte === 0)) {
@@ -43,21 +45,21 @@ export async function readTar(tar: Blob, name: string): Promise<TarFile[]> {
     if (number(header, 'checksum') !== checksumOf(header)) {
       throw new Error(
         offset === 0
-          ? `${name} is no tar file.`
-          : `${name} is damaged: at byte ${offset} there is no header of a file.`,
+          ? `${name} is not a tar file.`
+          : `${name} is damaged: there is no valid file header at byte ${offset}.`,
       );
     }
     const size = number(header, 'size');
     const start = offset + BLOCK_BYTES;
     const path = longPath ?? pathOf(header);
     if (!Number.isSafeInteger(start + size) || start + size > tar.size) {
-      throw new Error(`${name} is cut off: it ends in the middle of ${path}.`);
+      throw new Error(`${name} is truncated: it ends in the middle of ${path}.`);
     }
     const content = tar.slice(start, start + size);
     const kind = text(header, 'kind');
     longPath = undefined;
     if (kind === 'L' || kind === 'x') {
-      const long = await bytesOf(content.slice(0, MOST_NAME_BYTES));
+      const long = await bytesOf(content.slice(0, MAX_NAME_BYTES));
       longPath = kind === 'L' ? untilNul(long) : pathOfRecords(long);
     } else if (kind === '' || kind === '0') {
       files.push({ path, content });
@@ -65,15 +67,15 @@ export async function readTar(tar: Blob, name: string): Promise<TarFile[]> {
     offset = start + size + padding(size);
   }
   if (offset === 0) {
-    throw new Error(`${name} is no tar file.`);
+    throw new Error(`${name} is not a tar file.`);
   }
   if (offset < tar.size) {
-    throw new Error(`${name} is cut off: it ends in the middle of a header.`);
+    throw new Error(`${name} is truncated: it ends in the middle of a header.`);
   }
   return files;
 }
 
-/** A tar of one directory. */
+/** Returns a tar file with one directory. */
 export function writeTar(directory: string, files: { name: string; content: Blob }[]): Blob {
   const modified = Math.floor(Date.now() / 1000);
   const parts: BlobPart[] = [headerOf(`${directory}/`, 0, '5', modified)];
@@ -107,7 +109,7 @@ function padding(size: number): number {
   return (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES;
 }
 
-/** The sum of all bytes, with blanks in the place of the checksum. */
+/** The sum of all bytes, with blanks in place of the checksum. */
 function checksumOf(header: Uint8Array): number {
   const [start, length] = FIELD.checksum;
   return header.reduce(
@@ -125,7 +127,7 @@ function text(header: Uint8Array, name: Field): string {
   return untilNul(field(header, name));
 }
 
-/** In octal digits; or, where that would not fit, binary behind a byte that says so. */
+/** Octal digits, or a binary number after the byte 0x80. */
 function number(header: Uint8Array, name: Field): number {
   const bytes = field(header, name);
   if (bytes[0] === 0x80) {
@@ -137,12 +139,12 @@ function number(header: Uint8Array, name: Field): number {
 
 function pathOf(header: Uint8Array): string {
   const [prefix, name] = [text(header, 'prefix'), text(header, 'name')];
-  // GNU's own form has other things where the prefix would be.
+  // GNU's own format stores other data in place of the prefix.
   const hasPrefix = text(header, 'magic') === 'ustar' && prefix !== '';
   return hasPrefix ? `${prefix}/${name}` : name;
 }
 
-/** Lines of the form `LENGTH path=VALUE`. */
+/** Reads records of the form `LENGTH path=VALUE`. */
 function pathOfRecords(bytes: Uint8Array): string | undefined {
   return /^\d+ path=(.*)$/m.exec(new TextDecoder().decode(bytes))?.[1];
 }

@@ -1,0 +1,124 @@
+// The section "Use these settings": commands, code, numbers and a link.
+
+import type { Snapshot } from '../engine/run-protocol.js';
+import { create, find } from '../ui/element.js';
+import { InvalidInput } from '../ui/invalid-input.js';
+import { formatBytesExactly } from '../ui/number-format.js';
+import { saveText } from '../ui/save-file.js';
+import type { Outcome } from '../wasm/dedupstore_wasm.js';
+import { curvesCsv, outcomesCsv } from './csv.js';
+import { shellCommand } from './shell.js';
+
+export interface RunSettings {
+  seed: number;
+  normalize: boolean;
+  /** The command-line options for the key, one word each. */
+  keyOptions: string[];
+  log: string;
+}
+
+export class ExportView {
+  readonly #section = find('export', HTMLElement);
+  readonly #filter = find('export-filter', HTMLSelectElement);
+  readonly #commands = find('export-commands', HTMLElement);
+  readonly #code = find('export-code', HTMLElement);
+  readonly #status = find('export-status', HTMLElement);
+  #snapshot: Snapshot | undefined;
+  #settings: RunSettings | undefined;
+
+  constructor(currentLink: () => string) {
+    this.#filter.addEventListener('change', () => this.#writeTexts());
+    const onClick = (id: string, action: () => void) =>
+      find(id, HTMLButtonElement).addEventListener('click', action);
+    onClick('export-copy-commands', () => this.#copy('Commands', this.#commands.textContent));
+    onClick('export-copy-code', () => this.#copy('Code', this.#code.textContent));
+    onClick('export-copy-link', () => {
+      try {
+        const link = currentLink();
+        history.replaceState(null, '', link);
+        void this.#copy('Link', link);
+      } catch (error) {
+        if (!(error instanceof InvalidInput)) {
+          throw error;
+        }
+        this.#status.textContent = error.message;
+      }
+    });
+    onClick('export-outcomes', () => this.#save('results.csv', outcomesCsv));
+    onClick('export-curves', () => this.#save('curves.csv', curvesCsv));
+  }
+
+  show(snapshot: Snapshot, settings: RunSettings): void {
+    this.#section.hidden = false;
+    // The texts do not depend on the numbers, which change during a run.
+    const isSameRun = settings === this.#settings && this.#snapshot !== undefined;
+    this.#snapshot = snapshot;
+    this.#settings = settings;
+    if (isSameRun) {
+      return;
+    }
+    const selected = this.#filter.selectedIndex;
+    const options = snapshot.outcomes.map(({ filter }, index) =>
+      create('option', { value: String(index) }, filter),
+    );
+    this.#filter.replaceChildren(...options);
+    this.#filter.selectedIndex = Math.min(Math.max(selected, 0), options.length - 1);
+    this.#writeTexts();
+  }
+
+  clear(): void {
+    this.#section.hidden = true;
+  }
+
+  #writeTexts(): void {
+    const outcome = this.#snapshot?.outcomes[this.#filter.selectedIndex];
+    if (outcome !== undefined && this.#settings !== undefined) {
+      this.#commands.textContent = commands(outcome, this.#settings);
+      this.#code.textContent = code(outcome, this.#settings);
+    }
+  }
+
+  #save(name: string, csv: (snapshot: Snapshot) => string): void {
+    if (this.#snapshot !== undefined) {
+      saveText(name, 'text/csv', csv(this.#snapshot));
+    }
+  }
+
+  async #copy(what: string, text: string | null): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text ?? '');
+      this.#status.textContent = `${what} copied.`;
+    } catch {
+      this.#status.textContent = `${what} not copied: the browser does not allow it.`;
+    }
+  }
+}
+
+function commands(outcome: Outcome, { seed, normalize, keyOptions, log }: RunSettings): string {
+  const memory = formatBytesExactly(Math.floor(outcome.memoryBits / 8));
+  const create = ['dedupstore', 'create', 'seen.dds', '--filter', outcome.filter];
+  create.push('--memory', memory, '--seed', String(seed));
+  if (normalize) {
+    create.push('--normalize', 'whatwg');
+  }
+  const filter = ['dedupstore', 'filter', 'seen.dds', log, ...keyOptions];
+  return [create, filter].map(shellCommand).join('\n');
+}
+
+function code({ filter, memoryBits }: Outcome, { seed }: RunSettings): string {
+  const memory =
+    memoryBits % 8 === 0
+      ? `memory("${formatBytesExactly(memoryBits / 8)}")`
+      : `memory_bits(${memoryBits})`;
+  return [
+    'use dedupstore::SeenSet;',
+    '',
+    `let mut seen = SeenSet::builder("${filter}")?`,
+    `    .${memory}`,
+    `    .seed(${seed})`,
+    '    .build()?;',
+    'if seen.observe(key).is_new() {',
+    '    // first occurrence',
+    '}',
+  ].join('\n');
+}
