@@ -1,6 +1,6 @@
-//! Writes what JavaScript needs to call a WebAssembly module: `bindings MODULE DIRECTORY`.
+//! Generates the JavaScript bindings of a WebAssembly module: `bindings MODULE DIRECTORY`.
 //!
-//! A program of its own, so that xtask starts at once: this one takes a minute to build.
+//! It takes a minute to build, so it is separate from xtask, which must start at once.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use wasm_bindgen_cli_support::Bindgen;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [module, directory] = &arguments[..] else {
-        eprintln!("expected a module, and a directory for its bindings");
+        eprintln!("usage: bindings MODULE DIRECTORY");
         return ExitCode::from(2);
     };
     match bind(module, directory) {

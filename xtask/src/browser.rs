@@ -1,4 +1,4 @@
-//! The page in a real browser.
+//! Tests the page in a browser.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
@@ -20,10 +20,11 @@ const PLACES: [&str; 3] = [
     "C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/// How long inputs wait is told by this one, so it has the machine to itself.
+/// This test measures input latency, so it runs alone.
 const LARGE_LOG: &str = "large.test.mjs";
 
-/// With the command line that was built for the native tests: its numbers are the same.
+/// Runs the browser tests. They compare the page with the debug build of the command line,
+/// which gives the same numbers as the release build.
 pub fn test() -> Outcome {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(root().join("web/tests"))? {
@@ -39,16 +40,15 @@ pub fn test() -> Outcome {
     run("browser test with a large log", large_log)
 }
 
-/// A large log through the page, on a machine that does nothing else, beside the command
-/// line that people get.
+/// Times a large log in the page and in the release build of the command line.
 pub fn test_large_log(megabytes: &str) -> Outcome {
     let mut tests = tests("release")?;
     tests.arg(format!("tests/{LARGE_LOG}"));
     tests.env("DEDUPSTORE_LARGE_MEGABYTES", megabytes);
-    run("a large log in the page", tests)
+    run("large log in the page", tests)
 }
 
-/// The files of tests are to be added.
+/// Returns the test command; the caller adds the test files.
 fn tests(profile: &str) -> Outcome<Command> {
     let chromium = find_or_install()?;
     page::ensure_packages()?;
@@ -61,7 +61,7 @@ fn tests(profile: &str) -> Outcome<Command> {
     Ok(npm)
 }
 
-/// Sees to it that there is a browser.
+/// Installs a browser if there is none.
 pub fn ensure() -> Outcome {
     find_or_install().map(|_| ())
 }
@@ -70,7 +70,7 @@ fn find_or_install() -> Outcome<PathBuf> {
     if let Some(found) = find() {
         return Ok(found);
     }
-    // Debian and its kin, with the right to install.
+    // Debian-based systems, if this user may install packages.
     if exists("apt-get") {
         for arguments in [
             &["update", "--quiet"][..],
@@ -82,8 +82,7 @@ fn find_or_install() -> Outcome<PathBuf> {
         }
     }
     find().ok_or_else(|| {
-        "the browser tests need Chromium or Chrome: install it, or name it in the variable CHROMIUM"
-            .into()
+        "the browser tests need Chromium or Chrome: install it, or set CHROMIUM to its path".into()
     })
 }
 

@@ -1,6 +1,12 @@
-//! The project's own chores: `cargo xtask test` and the parts it is made of.
+//! The project's chores: `cargo xtask COMMAND`.
 
 mod browser;
+mod campaigns;
+mod dist;
+mod format;
+mod install;
+mod new_filter;
+mod package;
 mod page;
 mod step;
 mod test;
@@ -11,22 +17,39 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  test   everything: format, lints, native tests, documentation, WebAssembly, page, browser tests
-  crash  [--states N] [--seed N]  a long campaign of the crash laboratory; N is like 10M
-  tradeoff  measure docs/TRADEOFFS.md (ten minutes) and docs/filters anew
-  page   build the page into web/dist
-  page-large  [MEGABYTES]  run a log of 500 MB or so many through the page, and time it
-  wasm   build the engine for the page into web/src/wasm
+  test          run everything: format, lints, native tests, docs, WebAssembly, page, browser tests
+  crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
+  fmt           [--check]  format all sources, also the filters, which `cargo fmt` does not find
+  new-filter    NAME  add a filter from the template, and say what is left to do
+  golden        NAME  add the golden states and the golden store of a new filter
+  filter-pages  write docs/filters
+  tradeoff      measure and write docs/TRADEOFFS.md (10 minutes), then write docs/filters
+  install       [OPTIONS]  build the page, then install the command (options of `cargo install`)
+  playground    [OPTIONS]  build the page, then serve it (options of `dedupstore playground`)
+  page          build the page into web/dist
+  page-large    [MEGABYTES]  time a large log (500 MB unless given) in the page
+  wasm          build the engine for the page into web/src/wasm
+  package       make the cargo packages and compile each on its own (5 minutes)
+  dist          make the release archive in target/dist
 
-What is missing (the wasm target, npm packages, a browser) is installed where it can be.";
+Missing tools (the wasm32 target, npm packages, a browser) are installed if possible.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments[..] {
         ["test"] => test::run(),
-        ["crash", ref options @ ..] => test::crash(options),
-        ["tradeoff", ref options @ ..] => test::tradeoff(options),
+        ["crash", ref options @ ..] => campaigns::crash(options),
+        ["fmt"] => format::write(),
+        ["fmt", "--check"] => format::check(),
+        ["new-filter", name] => new_filter::run(name),
+        ["golden", name] => campaigns::golden(name),
+        ["filter-pages"] => campaigns::filter_pages(),
+        ["tradeoff", ref options @ ..] => campaigns::tradeoff(options),
+        ["dist"] => dist::build(),
+        ["install", ref options @ ..] => install::install(options),
+        ["playground", ref options @ ..] => install::playground(options),
+        ["package"] => package::build(),
         ["page"] => page::build(),
         ["page-large", ref options @ ..] => test::page_large(options),
         ["wasm"] => wasm::build(),
@@ -34,7 +57,7 @@ fn main() -> ExitCode {
             println!("{USAGE}");
             Ok(())
         }
-        _ => Err(format!("expected one of the commands below\n\n{USAGE}").into()),
+        _ => Err(format!("expected one of these commands\n\n{USAGE}").into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

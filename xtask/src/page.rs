@@ -1,13 +1,13 @@
-//! The page: npm packages, type check, bundle.
+//! Builds the page: npm packages, type check, bundle.
 
 use crate::step::{Outcome, command, exists, root, run};
 use crate::wasm;
 
-/// Installs what the lock file names, if it is not there yet.
+/// Installs the npm packages of the lock file if it is newer than the installed ones.
 pub fn ensure_packages() -> Outcome {
     if !exists("npm") {
         return Err(
-            "the page needs Node.js 20 or newer with npm; install it and run this again".into(),
+            "the page needs npm, which was not found: install Node.js 20 or newer and run this again".into(),
         );
     }
     let web = root().join("web");
@@ -22,12 +22,14 @@ pub fn ensure_packages() -> Outcome {
     run("npm packages", npm)
 }
 
+/// Builds the page into web/dist.
 pub fn build() -> Outcome {
     ensure_packages()?;
     wasm::build()?;
     npm("page", &["run", "--silent", "build"])
 }
 
+/// Runs npm in web/.
 pub fn npm(what: &str, arguments: &[&str]) -> Outcome {
     let mut npm = command("npm", arguments);
     npm.current_dir(root().join("web"));

@@ -1,4 +1,4 @@
-//! Running other programs, and saying which and how long.
+//! Runs other programs, and prints which one runs and how long it takes.
 
 use std::cell::Cell;
 use std::io::{Read, Write};
@@ -8,21 +8,21 @@ use std::time::Instant;
 
 pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// A row of steps, one after another.
-pub type Row<'a> = &'a (dyn Fn() -> Outcome + Sync);
+/// Steps that run one after another.
+pub type Sequence<'a> = &'a (dyn Fn() -> Outcome + Sync);
 
 thread_local! {
     /// Whether other steps run at the same time.
-    static BESIDE_OTHERS: Cell<bool> = const { Cell::new(false) };
+    static IN_PARALLEL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The top of the repository.
+/// The root directory of the repository.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Where cargo puts what it builds.
+/// Cargo's target directory.
 pub fn target_directory() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => root().join(directory),
@@ -30,14 +30,14 @@ pub fn target_directory() -> PathBuf {
     }
 }
 
-/// A command that works at the top of the repository.
+/// Returns a command that runs in the root directory of the repository.
 pub fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program_file(program));
     command.args(arguments).current_dir(root());
     command
 }
 
-/// npm is a script that Windows finds only by its full name.
+/// On Windows, npm is a script that is found only by its full name.
 fn program_file(program: &str) -> &str {
     match program {
         "npm" if cfg!(windows) => "npm.cmd",
@@ -45,18 +45,18 @@ fn program_file(program: &str) -> &str {
     }
 }
 
-/// Cargo itself, the one that runs this.
+/// Returns a command for the cargo that runs this program.
 pub fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     command(&cargo, arguments)
 }
 
-/// Runs a command to its end; anything but success is an error that names it.
+/// Runs a command to its end. Fails if the command cannot be started or does not succeed.
 pub fn run(what: &str, mut command: Command) -> Outcome {
     eprintln!("── {what}");
     let started = Instant::now();
-    let ended = match BESIDE_OTHERS.get() {
-        true => status_with_output_at_the_end(what, &mut command),
+    let ended = match IN_PARALLEL.get() {
+        true => status_with_output_at_end(what, &mut command),
         false => command.status(),
     };
     let status = ended
@@ -70,40 +70,41 @@ pub fn run(what: &str, mut command: Command) -> Outcome {
     Ok(())
 }
 
-/// Lines of two steps would be mixed, so each shows all of its own when it ends.
-fn status_with_output_at_the_end(what: &str, command: &mut Command) -> std::io::Result<ExitStatus> {
+/// Runs a command and prints its output when it ends, so that the output of steps that run at
+/// the same time is not mixed.
+fn status_with_output_at_end(what: &str, command: &mut Command) -> std::io::Result<ExitStatus> {
     let (mut reader, writer) = std::io::pipe()?;
     command.stdin(Stdio::null());
     command.stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
-    // The command has a hold on the pipe's other end, which keeps it open.
+    // `command` owns the write end of the pipe; reading would not end while it is open.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut output = Vec::new();
     reader.read_to_end(&mut output)?;
     let status = child.wait()?;
     if !output.is_empty() {
         let mut error = std::io::stderr().lock();
-        writeln!(error, "── {what}: its output")?;
+        writeln!(error, "── output of {what}")?;
         error.write_all(&output)?;
     }
     Ok(status)
 }
 
-/// Runs rows of steps at once; each goes on to its end, whatever becomes of the others.
-pub fn side_by_side(rows: &[Row]) -> Outcome {
+/// Runs sequences of steps at the same time. Each runs to its end even if another fails.
+pub fn in_parallel(sequences: &[Sequence]) -> Outcome {
     let outcomes: Vec<Result<(), String>> = std::thread::scope(|scope| {
-        let started: Vec<_> = rows
+        let started: Vec<_> = sequences
             .iter()
-            .map(|row| {
+            .map(|sequence| {
                 scope.spawn(move || {
-                    BESIDE_OTHERS.set(true);
-                    row().map_err(|error| error.to_string())
+                    IN_PARALLEL.set(true);
+                    sequence().map_err(|error| error.to_string())
                 })
             })
             .collect();
-        let ended = started.into_iter().map(|row| row.join());
+        let ended = started.into_iter().map(|sequence| sequence.join());
         ended
-            .map(|row| row.unwrap_or_else(|_| Err("a step panicked".to_owned())))
+            .map(|outcome| outcome.unwrap_or_else(|_| Err("a step panicked".to_owned())))
             .collect()
     });
     let failures: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
@@ -113,7 +114,7 @@ pub fn side_by_side(rows: &[Row]) -> Outcome {
     }
 }
 
-/// Whether a program can be started.
+/// Returns whether a program can be started.
 pub fn exists(program: &str) -> bool {
     let mut probe = Command::new(program_file(program));
     probe.arg("--version");

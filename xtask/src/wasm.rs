@@ -1,4 +1,4 @@
-//! The engine for the page: compiled, bound, and made small.
+//! Builds the engine for the page: compiles it, generates bindings, optimizes it.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::step::{Outcome, cargo, command, exists, root, run, target_directory};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Installs the target where rustup rules; elsewhere the compiler will say what it lacks.
+/// Installs the target if rustup is there; without rustup the compiler reports what is missing.
 pub fn ensure_target() -> Outcome {
     if !exists("rustup") {
         return Ok(());
@@ -20,30 +20,30 @@ pub fn ensure_target() -> Outcome {
     )
 }
 
-/// The engine twice: as the page loads it first, and with what is larger than all the rest,
-/// which it loads when it is wanted. One set of bindings serves both.
+/// Builds the engine twice: the small module that the page loads first, and the complete one
+/// that it loads on demand, with patterns, normalization and stores. Both use the same bindings.
 pub fn build() -> Outcome {
     ensure_target()?;
     let generator = Generator::build()?;
-    let bound = root().join("web/src/wasm");
+    let bindings = root().join("web/src/wasm");
     let complete = target_directory().join("complete-bindings");
     compile("engine for the page", &["--no-default-features"])?;
-    generator.bind(&bound)?;
+    generator.bind(&bindings)?;
     compile(
         "engine with patterns, normalization and stores",
         &["--features", "patterns,normalization"],
     )?;
     generator.bind(&complete)?;
     let script = "dedupstore_wasm.js";
-    if fs::read(bound.join(script))? != fs::read(complete.join(script))? {
-        return Err("the two engines for the page ask for different bindings".into());
+    if fs::read(bindings.join(script))? != fs::read(complete.join(script))? {
+        return Err("the two engines for the page need different bindings".into());
     }
     let module = "dedupstore_wasm_bg.wasm";
-    let beside = bound.join("dedupstore_wasm_complete_bg.wasm");
-    fs::copy(complete.join(module), &beside)?;
-    optimise(&bound.join(module), "-O3")?;
-    // Three times as large, and as fast and as small with this as with more.
-    optimise(&beside, "-O1")
+    let complete_module = bindings.join("dedupstore_wasm_complete_bg.wasm");
+    fs::copy(complete.join(module), &complete_module)?;
+    optimize(&bindings.join(module), "-O3")?;
+    // Higher levels make this module neither faster nor smaller, and take longer.
+    optimize(&complete_module, "-O1")
 }
 
 fn compile(what: &str, options: &[&str]) -> Outcome {
@@ -53,28 +53,28 @@ fn compile(what: &str, options: &[&str]) -> Outcome {
     run(what, build)
 }
 
-/// What writes the bindings.
+/// The program that generates the bindings.
 struct Generator {
     program: PathBuf,
 }
 
 impl Generator {
-    /// In a directory of its own: cargo lets one build at a time work in a directory, and
-    /// this one need not wait for the tests'.
+    /// Builds the generator in its own target directory, so that it does not wait for the
+    /// build of the tests.
     fn build() -> Outcome<Self> {
         let directory = target_directory().join("bindings");
         let mut build = cargo(&["build", "--quiet", "--package", "bindings"]);
         build.arg("--target-dir").arg(&directory);
-        // It works for two seconds: optimising it would take half a minute.
+        // It runs for two seconds; optimizing it would take half a minute.
         build.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
-        run("generator of bindings", build)?;
+        run("bindings generator", build)?;
         let file = format!("bindings{EXE_SUFFIX}");
         Ok(Generator {
             program: directory.join("debug").join(file),
         })
     }
 
-    /// Of the engine that was compiled last.
+    /// Generates the bindings of the engine that was compiled last.
     fn bind(&self, into: &Path) -> Outcome {
         let compiled = target_directory()
             .join(TARGET)
@@ -85,8 +85,8 @@ impl Generator {
     }
 }
 
-/// By wasm-opt, once the npm packages that hold it are there.
-fn optimise(module: &Path, level: &str) -> Outcome {
+/// Optimizes a module in place with wasm-opt. Does nothing if its npm package is missing.
+fn optimize(module: &Path, level: &str) -> Outcome {
     let wasm_opt = root().join("web/node_modules/binaryen/bin/wasm-opt");
     if !wasm_opt.exists() {
         return Ok(());

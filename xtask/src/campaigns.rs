@@ -1,0 +1,34 @@
+//! Long runs and generated documents.
+
+use crate::step::{Outcome, cargo, run};
+
+/// Runs the crash laboratory.
+pub fn crash(options: &[&str]) -> Outcome {
+    let target = ["dedupstore-tests", "--example", "crash_campaign"];
+    run_release("crash laboratory", target, options)
+}
+
+/// Adds the golden states and the golden store of a new filter.
+pub fn golden(filter: &str) -> Outcome {
+    let target = ["dedupstore-tools", "--bin", "golden"];
+    run_release("golden files", target, &[filter])
+}
+
+/// Writes docs/filters.
+pub fn filter_pages() -> Outcome {
+    let target = ["dedupstore-tools", "--bin", "filter_pages"];
+    run_release("docs/filters", target, &[])
+}
+
+/// Measures and writes docs/TRADEOFFS.md, then writes docs/filters.
+pub fn tradeoff(options: &[&str]) -> Outcome {
+    let target = ["dedupstore-tools", "--bin", "tradeoff"];
+    run_release("docs/TRADEOFFS.md", target, options)?;
+    filter_pages()
+}
+
+fn run_release(what: &str, target: [&str; 3], options: &[&str]) -> Outcome {
+    let mut command = cargo(&["run", "--release", "--quiet", "--package"]);
+    command.args(target).arg("--").args(options);
+    run(what, command)
+}
