@@ -132,6 +132,44 @@ test('mistakes are listed with reasons, and counted as by the command line', asy
   });
 });
 
+test('a click on a key counts although the list moves during it', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await runAllFilters(playground);
+    await choose(playground, 'bloom');
+    await stepTo(playground, 3);
+    const button = page.locator('#inside-recent button').first();
+    const pressed = (await button.textContent()) ?? '';
+    await button.hover();
+    await page.mouse.down();
+    await page.locator('#inside-step').evaluate((step) => step instanceof HTMLElement && step.click());
+    await page.locator('#inside-summary', { hasText: 'Line 4,' }).waitFor();
+    assert.notEqual(await button.textContent(), pressed);
+    await page.mouse.up();
+    await page.locator('#inside-selected-key', { hasText: pressed }).waitFor();
+  });
+});
+
+test('a key that is selected while a filter starts over stays selected', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await runAllFilters(playground);
+    await choose(playground, 'bloom');
+    await stepTo(playground, 2);
+    const key = (await page.locator('#inside-recent button').first().textContent()) ?? '';
+    await page.evaluate(() => {
+      for (const id of ['#inside-restart', '#inside-recent button']) {
+        const button = document.querySelector(id);
+        if (button instanceof HTMLElement) {
+          button.click();
+        }
+      }
+    });
+    await page.locator('#inside-selected-key', { hasText: key }).waitFor();
+    assert.equal(await position(playground), 0);
+  });
+});
+
 test('playing can be paused, stepped, and started over', async () => {
   await visit(async (playground) => {
     const { page } = playground;

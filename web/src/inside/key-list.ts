@@ -10,11 +10,19 @@ import { updateRows } from './reused-rows.js';
 export class KeyButton {
   readonly element = create('button', { type: 'button', class: 'quiet inside-key' });
   #observed: ObservedKey | undefined;
+  /** The key that was shown when the pointer was pressed. */
+  #pressed: ObservedKey | undefined;
 
   constructor(select: (observed: ObservedKey) => void) {
-    this.element.addEventListener('click', () => {
-      if (this.#observed !== undefined) {
-        select(this.#observed);
+    this.element.addEventListener('pointerdown', () => {
+      this.#pressed = this.#observed;
+    });
+    this.element.addEventListener('click', ({ detail }) => {
+      // The list may move during a click: the key under the pressed pointer is meant. A click
+      // by the keyboard has no detail.
+      const meant = detail > 0 ? this.#pressed : this.#observed;
+      if (meant !== undefined) {
+        select(meant);
       }
     });
   }

@@ -8,19 +8,20 @@ import { loadEngine } from './load-engine.js';
 import { Pacer } from './pacer.js';
 
 let pacer: Pacer | undefined;
-let player: FilterPlayer | undefined;
+/** Requests that arrive while the engine is loading wait for it. */
+let player: Promise<FilterPlayer> | undefined;
 
 self.onmessage = ({ data }: MessageEvent<ToInsideWorker>) => {
   switch (data.kind) {
     case 'start': {
       const { request } = data;
-      const started = new Pacer(request.pace);
-      pacer = started;
-      loadEngine(engineFor(request.key))
-        .then((engine) => {
-          player = new FilterPlayer(engine, request, started, post);
-          return player.run();
-        })
+      const pacing = new Pacer(request.pace);
+      pacer = pacing;
+      player = loadEngine(engineFor(request.key)).then(
+        (engine) => new FilterPlayer(engine, request, pacing, post),
+      );
+      player
+        .then((loaded) => loaded.run())
         .catch((error: unknown) => post({ kind: 'failed', message: errorMessage(error) }));
       break;
     }
@@ -31,13 +32,18 @@ self.onmessage = ({ data }: MessageEvent<ToInsideWorker>) => {
       pacer?.step(data.lines);
       break;
     case 'selectKey':
-      player?.selectKey(data.id);
+      whenLoaded((loaded) => loaded.selectKey(data.id));
       break;
     case 'describeCell':
-      player?.describeCell(data.index);
+      whenLoaded((loaded) => loaded.describeCell(data.index));
       break;
   }
 };
+
+/** Does nothing if the engine cannot be loaded: that is reported once, at the start. */
+function whenLoaded(action: (loaded: FilterPlayer) => void): void {
+  player?.then(action, () => undefined);
+}
 
 function post(message: FromInsideWorker): void {
   self.postMessage(message);
