@@ -17,8 +17,8 @@ pub struct FilterArguments {
     #[arg(short, long, help = filter_help(), value_name = "SPEC", help_heading = "Filter")]
     pub filter: Option<FilterSpec>,
 
-    /// The seed of the hash and of the filter's random choices [default: random for a new store,
-    /// 0 without a store]
+    /// The seed of the hash and of the filter's random choices [default: random for a store, 0
+    /// for a run in memory]
     #[arg(long, value_name = "N", help_heading = "Filter")]
     pub seed: Option<u64>,
 }

@@ -112,6 +112,28 @@ fn explain_works_for_every_filter() {
 }
 
 #[test]
+fn explain_says_that_a_new_key_is_certain_if_the_filter_never_forgets() {
+    let directory = WorkingDirectory::new();
+    for (filter, certain) in [
+        ("blocked:k=6,cap=100", true),
+        ("blocked:k=6,cap=85", false),
+        ("bloom:k=4", true),
+    ] {
+        let store = format!("{filter}.dds");
+        directory.prints(
+            &format!("create {store} --memory 1KiB --filter {filter}"),
+            "",
+        );
+        let page = directory.prints(&format!("explain {store} a"), "");
+        assert_eq!(
+            page.contains("certain: this filter has no false negatives"),
+            certain,
+            "{page}"
+        );
+    }
+}
+
+#[test]
 fn merge_creates_the_union_or_reports_why_not() {
     let directory = WorkingDirectory::new();
     for (name, options) in [

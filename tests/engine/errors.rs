@@ -45,6 +45,14 @@ fn a_missing_store_and_a_missing_directory_are_different_errors() {
 }
 
 #[test]
+fn a_name_that_is_too_long_is_not_called_corrupt() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("n".repeat(300));
+    let error = Store::create(path, &small()).map(|_| ());
+    assert_eq!(error.expect_err("too long").remedy(), Remedy::ShortenPath);
+}
+
+#[test]
 fn a_shared_store_is_not_opened_as_a_store_and_the_error_names_a_shard() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("shared.dds");

@@ -3,11 +3,12 @@
 use std::fmt::{self, Display};
 
 use dedupstore::CreateError;
+use dedupstore::filter::BuildError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
-use crate::numbers::grouped;
+use crate::numbers::{grouped, show_bits};
 
 /// Formats an error with the store's path and the command to run next.
 ///
@@ -53,7 +54,7 @@ pub fn repair_error_message(path: impl Display, error: &RepairError) -> String {
     match error {
         RepairError::WouldLose { kept, lost } => format!(
             "{path} can be repaired up to observation {}, but {lost} would be lost; nothing was \
-             changed. To accept the loss and keep the damaged files in a directory next to it: \
+             changed. To accept the loss and keep the corrupt files in a directory next to it: \
              dedupstore repair {path} --accept-loss",
             grouped(*kept)
         ),
@@ -83,12 +84,45 @@ pub fn merge_error_message(error: &MergeError) -> String {
 /// Formats the error of a filter that cannot be created in memory, with the option to change.
 pub fn create_error_message(error: &CreateError) -> String {
     match (error, error.remedy()) {
+        (CreateError::Build(error @ BuildError::TooSmall { .. }), _)
+        | (CreateError::Build(error @ BuildError::TooLarge { .. }), _) => {
+            format!(
+                "{}; {}",
+                build_error_message(error),
+                Change(CreateOption::Memory)
+            )
+        }
         (CreateError::NumbersOnly { .. }, _) => {
             format!("{error}; use it with `dedupstore simulate --stream` or `dedupstore reproduce`")
         }
         (_, Remedy::ChangeOption { option }) if flag(option).is_some() => {
             format!("{error}; {}", Change(option))
         }
+        _ => error.to_string(),
+    }
+}
+
+/// Formats the error of a filter and a memory that do not fit together, with sizes in bytes.
+pub fn build_error_message(error: &BuildError) -> String {
+    match error {
+        BuildError::TooSmall {
+            filter,
+            memory_bits,
+            minimum_bits,
+        } => format!(
+            "{filter} needs at least {} of memory; {} is too little",
+            show_bits(*minimum_bits),
+            show_bits(*memory_bits),
+        ),
+        BuildError::TooLarge {
+            filter,
+            memory_bits,
+            maximum_bits,
+        } => format!(
+            "{filter} can use at most {} of memory on this machine; {} is too much",
+            show_bits(*maximum_bits),
+            show_bits(*memory_bits),
+        ),
         _ => error.to_string(),
     }
 }
@@ -149,8 +183,8 @@ impl Display for NextStep<'_> {
                 write!(f, "name one of its shards, for example {}", path.display())
             }
             Remedy::Upgrade => f.write_str(
-                "nothing was changed. Use a newer program; `dedupstore --version` prints the \
-                 version of this one",
+                "nothing was changed. Install a newer version of dedupstore; `dedupstore --version` \
+                 prints the version of this one",
             ),
             Remedy::WaitForWriter => write!(
                 f,
@@ -172,6 +206,10 @@ impl Display for NextStep<'_> {
                 f,
                 "`ls -ld {path}` shows who may write there, and `findmnt -T {path}` whether the \
                  file system is read-only"
+            ),
+            Remedy::ShortenPath => f.write_str("choose a shorter name or path"),
+            Remedy::RaiseFileLimit => f.write_str(
+                "too many files are open; close some, or raise the limit: ulimit -n 4096",
             ),
             Remedy::Reopen => write!(
                 f,
@@ -228,7 +266,7 @@ mod tests {
             (
                 StoreError::Corrupt(damage()),
                 [
-                    "a.dds: log.1 is damaged at byte 512: expected a, found b",
+                    "a.dds: log.1 is corrupt at byte 512: expected a, found b",
                     "`dedupstore repair a.dds`",
                 ],
             ),
@@ -287,7 +325,7 @@ mod tests {
         assert_eq!(
             repair_error_message("a.dds", &error),
             "a.dds can be repaired up to observation 44,000, but observations 44001 to 50000 \
-             would be lost; nothing was changed. To accept the loss and keep the damaged files in \
+             would be lost; nothing was changed. To accept the loss and keep the corrupt files in \
              a directory next to it: dedupstore repair a.dds --accept-loss"
         );
         let error = RepairError::NothingLeft { damage: damage() };

@@ -53,11 +53,18 @@ pub fn inspection_report(
             ("forecast", forecast(inspection)),
         ],
     );
-    if let Some(audit) = &inspection.audit {
-        group(
+    match &inspection.audit {
+        Some(audit) => group(
             "Measured by the audit, with 95 % confidence intervals",
             &audit_rows(audit),
-        );
+        ),
+        None => group(
+            "Measured",
+            &[(
+                "audit",
+                "none: the store was created without one".to_owned(),
+            )],
+        ),
     }
     if let Some(by) = inspection.predicted_by {
         let predicted = |share: Option<f64>| match share {

@@ -3,20 +3,11 @@
 use dedupstore::CreateError;
 use dedupstore::filter::BuildError;
 use dedupstore::lab::InsideError;
-use dedupstore_view::show_bits;
+use dedupstore_view::{build_error_message, show_bits};
 
 /// Formats the error with sizes in bytes. The page has no options, so none are named.
 pub fn build_error(error: &BuildError) -> String {
     match error {
-        BuildError::TooSmall {
-            filter,
-            memory_bits,
-            minimum_bits,
-        } => format!(
-            "{filter} needs at least {}; you gave {}",
-            show_bits(*minimum_bits),
-            show_bits(*memory_bits),
-        ),
         BuildError::TooLarge {
             filter,
             maximum_bits,
@@ -25,7 +16,7 @@ pub fn build_error(error: &BuildError) -> String {
             "{filter} can use at most {} in a browser; the command line can use more",
             show_bits(*maximum_bits),
         ),
-        _ => error.to_string(),
+        _ => build_error_message(error),
     }
 }
 
@@ -60,7 +51,10 @@ mod tests {
     #[test]
     fn sizes_are_given_in_bytes() {
         let text = message("blocked:k=6", 8);
-        assert!(text.ends_with("needs at least 8 B; you gave 1 B"), "{text}");
+        assert!(
+            text.ends_with("needs at least 8 B of memory; 1 B is too little"),
+            "{text}"
+        );
         let text = message("bloom", u64::MAX);
         assert!(text.contains("can use at most"), "{text}");
         assert!(text.ends_with("in a browser; the command line can use more"));

@@ -63,7 +63,7 @@ test('too little memory, too much memory, and none', async () => {
   await visit(async (playground) => {
     await playground.loadSample();
     await playground.setMemory(1, 'B');
-    await assertRefused(playground, /needs at least \d+ B; you gave 1 B/);
+    await assertRefused(playground, /needs at least \d+ B of memory; 1 B is too little/);
     await playground.setMemory(4000, 'GiB');
     await assertRefused(playground, /at most [\d.]+ GiB in a browser; the command line can use more/);
     await playground.page.getByLabel('Memory of each filter', { exact: true }).fill('');

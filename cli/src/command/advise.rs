@@ -70,9 +70,9 @@ pub enum Prefer {
     /// Minimize the total cost of errors
     #[default]
     Balanced,
-    /// Never drop a new key
+    /// Prefer filters that drop no new key
     NoDrops,
-    /// Never let a repeat through
+    /// Prefer filters that let no repeat through
     NoRepeats,
 }
 

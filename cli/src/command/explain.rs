@@ -158,14 +158,14 @@ fn verdict_name(verdict: Verdict) -> &'static str {
 
 /// Says how the verdict can be wrong. How often that happens also depends on the stream.
 fn certainty(store: &ReadOnlyStore, verdict: Verdict) -> String {
-    let errs = store.spec().descriptor().errors;
+    let errors = store.filter().possible_errors();
     match verdict {
         Verdict::Seen => format!(
             "{} of new keys would be reported as seen too (load {})",
             percent(Some(store.false_positive_rate())),
             percent(Some(store.load())),
         ),
-        Verdict::New if errs == PossibleErrors::FalsePositives => {
+        Verdict::New if errors == PossibleErrors::FalsePositives => {
             "certain: this filter has no false negatives".to_owned()
         }
         Verdict::New => format!(

@@ -88,7 +88,7 @@ fn long_about() -> String {
         "Print each line whose key is new, in input order, bytes unchanged\n\n\
          A filter remembers keys in a fixed amount of memory and is sometimes wrong: it can drop \
          a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
-         one with too few fields for --field, is treated as new.\n\n\
+         one with too few fields for --field, is printed as a new line and not recorded.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed and normalization. \
          A line is written before its key is recorded: after a crash it may be printed again, \
@@ -313,10 +313,11 @@ impl Outcome {
     }
 
     fn report(&self, run: &Run) -> Result<(), Failure> {
-        let missing =
-            run.arguments
-                .key
-                .missing_keys(self.without_key, self.lines(), "treated as new");
+        let missing = run.arguments.key.missing_keys(
+            self.without_key,
+            self.lines(),
+            "treated as new, but not recorded",
+        );
         if let Some(missing) = missing
             && !run.quiet
         {

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::table::plural;
 
-/// Repair a corrupt store without losing anything
+/// Repair a corrupt store; change nothing if observations would be lost
 ///
 /// A store has two images: if one is corrupt, the other one and the log give the same state. The
 /// corrupt files are kept as STORE.damaged-1 and so on. If durable observations would be lost,

@@ -7,7 +7,8 @@ use super::batch;
 use super::sample_mask::SampleMask;
 use super::{
     AnyFilter, BuildError, CannotForget, CellLayout, Evidence, Filter, FilterSpec,
-    LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, Registers, Verdict,
+    LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, PossibleErrors, Registers,
+    Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -58,6 +59,12 @@ impl AnyFilter {
     /// settles by itself.
     pub fn comfortable_load(&self) -> Option<f64> {
         dispatch!(self, f => f.comfortable_load())
+    }
+
+    /// Returns which errors it can make with its parameters. The registry's entry is about all
+    /// parameters.
+    pub fn possible_errors(&self) -> PossibleErrors {
+        dispatch!(self, f => f.possible_errors())
     }
 
     /// Counts the cells in use by reading all of them.

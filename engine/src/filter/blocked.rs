@@ -172,6 +172,14 @@ impl Filter for Blocked {
         rate.clamp(0.0, 1.0)
     }
 
+    /// Without a cap, no bit is ever cleared.
+    fn possible_errors(&self) -> PossibleErrors {
+        match u64::from(self.cap_bits) < CACHE_LINE_BITS {
+            true => PossibleErrors::Both,
+            false => PossibleErrors::FalsePositives,
+        }
+    }
+
     fn comfortable_load(&self) -> Option<f64> {
         Some(0.5)
     }

@@ -135,6 +135,11 @@ pub trait Filter: Sized {
         None
     }
 
+    /// Returns which errors it can make with its parameters.
+    fn possible_errors(&self) -> PossibleErrors {
+        Self::DESCRIPTOR.errors
+    }
+
     /// Returns the number of cache lines that observing a new key touches.
     fn cache_lines_touched(&self) -> u32;
 

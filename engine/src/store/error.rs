@@ -235,7 +235,7 @@ impl fmt::Display for Damage {
         } = self;
         write!(
             f,
-            "{file} is damaged at byte {offset}: expected {expected}, found {found}"
+            "{file} is corrupt at byte {offset}: expected {expected}, found {found}"
         )
     }
 }

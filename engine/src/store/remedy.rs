@@ -55,6 +55,10 @@ pub enum Remedy {
     FreeDiskSpace,
     /// Check who may read and write the files.
     CheckPermissions,
+    /// Use a shorter name or path.
+    ShortenPath,
+    /// Close files, or raise the limit of open files.
+    RaiseFileLimit,
     /// Open the store again: that recovers what was recorded.
     Reopen,
     /// Call [`verify`](crate::store::verify) to see whether the store is intact.
@@ -93,6 +97,8 @@ impl StoreError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Remedy::CheckPermissions
                 }
+                io::ErrorKind::InvalidFilename => Remedy::ShortenPath,
+                _ if is_file_limit(source) => Remedy::RaiseFileLimit,
                 _ => Remedy::Verify,
             },
             StoreError::Thread(_) | StoreError::Poisoned { .. } => Remedy::Reopen,
@@ -113,6 +119,41 @@ impl CreateError {
     }
 }
 
+/// Returns whether the process or the system has too many open files.
+fn is_file_limit(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        matches!(
+            Errno::from_io_error(error),
+            Some(Errno::MFILE | Errno::NFILE)
+        )
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
 fn change(option: CreateOption) -> Remedy {
     Remedy::ChangeOption { option }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::store::error::Place;
+
+    #[test]
+    fn too_many_open_files_are_not_called_corrupt() {
+        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+            let error = StoreError::Io {
+                operation: "open",
+                place: Place::Path("a.dds".into()),
+                source: errno.into(),
+            };
+            assert_eq!(error.remedy(), Remedy::RaiseFileLimit);
+        }
+    }
 }
