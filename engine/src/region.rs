@@ -113,14 +113,31 @@ impl Memory {
 
     #[cfg(not(target_family = "wasm"))]
     fn mapped(length: usize) -> Result<Self, OutOfMemory> {
-        let map = memmap2::MmapMut::map_anon(length).map_err(|_| OutOfMemory {
-            bytes: length as u64,
-        })?;
+        let map = Self::anonymous(length)?;
         // A hint: a kernel without huge pages refuses it, which does no harm.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
-        Ok(Memory {
-            backing: Backing::Map(map),
+        Ok(Self::from_map(map))
+    }
+
+    /// Allocates `length` zero bytes of which only few will be used: without huge pages, so that
+    /// each use takes little memory.
+    pub(crate) fn sparse(length: usize) -> Result<Self, OutOfMemory> {
+        #[cfg(not(target_family = "wasm"))]
+        if length >= MAP_FROM_BYTES {
+            let map = Self::anonymous(length)?;
+            // A hint: a kernel without huge pages refuses it.
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(memmap2::Advice::NoHugePage);
+            return Ok(Self::from_map(map));
+        }
+        Self::on_heap(length)
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn anonymous(length: usize) -> Result<memmap2::MmapMut, OutOfMemory> {
+        memmap2::MmapMut::map_anon(length).map_err(|_| OutOfMemory {
+            bytes: length as u64,
         })
     }
 

@@ -26,6 +26,19 @@ pub enum Remedy {
     UseAnotherPath,
     /// Open the store that exists at the path, or use another path.
     OpenExisting,
+    /// Remove the symbolic link, or create a store at the path that it names.
+    RemoveLink {
+        /// What the link names.
+        target: PathBuf,
+    },
+    /// Call [`repair`](crate::store::repair) to restore the missing files.
+    RestoreFiles,
+    /// Free disk space, or create a smaller store.
+    CreateSmaller,
+    /// Free memory, or raise the limit on it.
+    FreeMemory,
+    /// Call again: the next call reads a newer state.
+    TryAgain,
     /// Open the shared store as a [`SharedStore`](crate::store::SharedStore), or one of its
     /// shards as a [`Store`](crate::store::Store).
     OpenShard {
@@ -51,7 +64,7 @@ pub enum Remedy {
     },
     /// Call again with other arguments; the error says which are allowed.
     ChangeArguments,
-    /// Free disk space, or create a smaller store.
+    /// Free disk space.
     FreeDiskSpace,
     /// Check who may read and write the files.
     CheckPermissions,
@@ -80,7 +93,15 @@ impl StoreError {
                 path: first_shard.clone(),
             },
             StoreError::NotAStore { .. } => Remedy::UseAnotherPath,
-            StoreError::AlreadyExists { .. } => Remedy::OpenExisting,
+            StoreError::DanglingLink { target, .. } => Remedy::RemoveLink {
+                target: target.clone(),
+            },
+            StoreError::MissingFiles { .. } => Remedy::RestoreFiles,
+            StoreError::AlreadyExists { is_store: true, .. } => Remedy::OpenExisting,
+            StoreError::AlreadyExists { .. } => Remedy::UseAnotherPath,
+            StoreError::NoDiskSpace { .. } => Remedy::CreateSmaller,
+            StoreError::OutOfMemory { .. } => Remedy::FreeMemory,
+            StoreError::ImageReplaced => Remedy::TryAgain,
             StoreError::NewerVersion { .. }
             | StoreError::UnknownFeatures { .. }
             | StoreError::UnknownFilter(_) => Remedy::Upgrade,
