@@ -4,15 +4,28 @@ use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::Inspection;
 
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
+use crate::printable::printable;
 
-/// Formats an inspection as text. `name` is the store's path or name; `paint` adds terminal
-/// colours to the filled part of the load bar, or returns it unchanged.
+/// How fast the counts of a store grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Observations per second.
+    pub observations: f64,
+    /// New keys per second, if their number is known.
+    pub new: Option<f64>,
+}
+
+/// Formats an inspection as text. `name` is the store's path or name; `rates` are those since
+/// the last inspection, if there was one; `paint` adds terminal colours to the filled part of the
+/// load bar, or returns it unchanged.
 pub fn inspection_report(
     inspection: &Inspection,
     name: &str,
+    rates: Option<Rates>,
     paint: impl Fn(&str) -> String,
 ) -> String {
     let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
+    let name = &*printable(name);
     let mut page = format!("{name}\n");
     let mut group = |title: &str, rows: &[(&str, String)]| {
         page += &format!("\n{title}\n");
@@ -34,13 +47,23 @@ pub fn inspection_report(
                 "normalization",
                 match inspection.normalization.as_str() {
                     "" => "none".to_owned(),
-                    name => name.to_owned(),
+                    name => printable(name).into_owned(),
                 },
             ),
         ],
     );
+    let in_log = inspection.live_observations > inspection.checkpointed_sequence;
+    if in_log && !inspection.exact {
+        group("Now", &live_rows(inspection));
+    }
+    if let Some(rates) = rates {
+        group("Since the last refresh", &rate_rows(rates));
+    }
     group(
-        "At the last checkpoint",
+        match in_log && inspection.exact {
+            true => "Now",
+            false => "At the last checkpoint",
+        },
         &[
             ("observations", grouped(inspection.observations)),
             ("new", grouped(inspection.new)),
@@ -131,6 +154,30 @@ pub fn inspection_report(
     page
 }
 
+/// Returns the counts that are known without replaying the log.
+fn live_rows(inspection: &Inspection) -> Vec<(&'static str, String)> {
+    let known = |count: Option<u64>| match count {
+        Some(count) => grouped(count),
+        None => format!(
+            "unknown; `dedupstore inspect --exact` replays the log into {} of memory",
+            show_bits(inspection.region_bytes.saturating_mul(8))
+        ),
+    };
+    vec![
+        ("observations", grouped(inspection.live_observations)),
+        ("new", known(inspection.live_new)),
+        ("seen", known(inspection.live_seen)),
+    ]
+}
+
+fn rate_rows(rates: Rates) -> Vec<(&'static str, String)> {
+    let per_second = |rate: f64| format!("{} per second", grouped(rate.round() as u64));
+    vec![
+        ("observations", per_second(rates.observations)),
+        ("new", rates.new.map_or("unknown".to_owned(), per_second)),
+    ]
+}
+
 fn age(inspection: &Inspection) -> u64 {
     let created = inspection.created_unix_seconds;
     let until_checkpoint = inspection.checkpoint_unix_seconds.saturating_sub(created);
@@ -151,6 +198,7 @@ fn log_space(inspection: &Inspection, name: &str) -> String {
         );
     }
     if let Some(damage) = &inspection.damage {
+        let damage = printable(damage);
         text += &format!("; {damage}; run `dedupstore verify {name}`");
     }
     text

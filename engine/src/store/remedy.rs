@@ -66,6 +66,8 @@ pub enum Remedy {
     ChangeArguments,
     /// Free disk space.
     FreeDiskSpace,
+    /// Raise the limit on the size of files.
+    RaiseFileSizeLimit,
     /// Check who may read and write the files.
     CheckPermissions,
     /// Use a shorter name or path.
@@ -118,6 +120,7 @@ impl StoreError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Remedy::CheckPermissions
                 }
+                io::ErrorKind::FileTooLarge => Remedy::RaiseFileSizeLimit,
                 io::ErrorKind::InvalidFilename => Remedy::ShortenPath,
                 _ if is_file_limit(source) => Remedy::RaiseFileLimit,
                 _ => Remedy::Verify,

@@ -144,13 +144,15 @@ impl Directory {
 /// returns true if a file cannot be looked at: opening the store reports why.
 pub fn holds_store(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
-    let found = is_file_in(path).and_then(|is_file| missing_files(path, is_file));
-    match found {
-        Ok(_) | Err(StoreError::Io { .. }) => true,
+    let Ok(is_file) = is_file_in(path) else {
+        return false;
+    };
+    match missing_files(path, is_file) {
+        Ok(_) => true,
         Err(StoreError::NotAStore { reason, .. }) => {
             matches!(reason, NotAStoreReason::IsShared { .. })
         }
-        Err(_) => false,
+        Err(_) => true,
     }
 }
 
