@@ -141,7 +141,7 @@ fn inspecting_a_store_gives_the_same_in_memory_and_on_a_disk() {
     assert_eq!(in_memory, on_disk);
     assert_eq!(in_memory.log_sequence, in_memory.checkpointed_sequence + 1);
     let plain = |inspection: &dedupstore::store::Inspection| {
-        dedupstore_view::inspection_report(inspection, "links.dds", str::to_owned)
+        dedupstore_view::inspection_report(inspection, "links.dds", None, str::to_owned)
     };
     assert_eq!(plain(&in_memory), plain(&on_disk));
 }

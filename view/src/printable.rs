@@ -26,6 +26,24 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Escapes such characters in a JSON text as JSON does. Encoders escape only the first 32.
+///
+/// ```
+/// use dedupstore_view::printable_json;
+///
+/// assert_eq!(printable_json("\"\u{9b}2J\""), r#""\u009b2J""#);
+/// ```
+pub fn printable_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match is_unsafe(character) {
+            true => escaped += &format!("\\u{:04x}", u32::from(character)),
+            false => escaped.push(character),
+        }
+    }
+    escaped
+}
+
 fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,

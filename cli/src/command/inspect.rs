@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use dedupstore::store::{Inspection, StoreError, inspect, inspect_exactly};
-use dedupstore_view::{Rates, inspection_report};
+use dedupstore_view::{Rates, inspection_report, printable_json};
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
@@ -57,7 +57,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         let text = match arguments.json {
             true => {
                 let watched = arguments.watch.map(|_| rates);
-                format!("{}\n", as_json(&inspection, watched))
+                let json = as_json(&inspection, watched).to_string();
+                printable_json(&json) + "\n"
             }
             false => {
                 let green = |text: &str| color::on_stdout(Color::Green, text);
