@@ -39,7 +39,7 @@ fn observations_in_the_log_are_counted_beside_a_writer() {
     let report = inspection_report(&cheap, "a.dds", None, str::to_owned);
     for part in [
         "Now\n  observations   120,000\n",
-        "--exact` replays the log into 1.06 MiB",
+        "--exact replays the log into 1.06 MiB",
         "At the last checkpoint\n  observations   0\n",
     ] {
         assert!(report.contains(part), "`{part}` is not in: {report}");
@@ -54,6 +54,13 @@ fn observations_in_the_log_are_counted_beside_a_writer() {
     assert_eq!(exact.load.to_bits(), store.load().to_bits());
     assert_eq!(exact.audit, store.audit());
     assert_eq!(exact.checkpointed_sequence, 0);
+    let mut both = cheap.clone();
+    both.set_live(&exact);
+    assert_eq!((both.observations, both.live_new), (0, Some(exact.new)));
+    assert_eq!(both.live_load, Some(exact.load));
+    let report = inspection_report(&both, "a.dds", None, str::to_owned);
+    assert!(report.contains("At the last checkpoint\n  observations   0\n"));
+    assert!(report.contains("  new            40,000\n"), "{report}");
     let report = inspection_report(&exact, "a.dds", None, str::to_owned);
     assert!(
         report.contains("Now\n  observations   120,000\n"),

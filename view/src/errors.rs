@@ -205,7 +205,7 @@ impl Display for NextStep<'_> {
             ),
             Remedy::OpenExisting => write!(
                 f,
-                "use another path. If it is a store, this shows what it holds: dedupstore inspect {path}"
+                "use another path. This shows what the store holds: dedupstore inspect {path}"
             ),
             Remedy::OpenShard { path } => {
                 write!(f, "name one of its shards, for example {}", path.display())

@@ -54,7 +54,7 @@ pub fn inspection_report(
     );
     let in_log = inspection.live_observations > inspection.checkpointed_sequence;
     if in_log && !inspection.exact {
-        group("Now", &live_rows(inspection));
+        group("Now", &live_rows(inspection, &paint));
     }
     if let Some(rates) = rates {
         group("Since the last refresh", &rate_rows(rates));
@@ -68,7 +68,7 @@ pub fn inspection_report(
             ("observations", grouped(inspection.observations)),
             ("new", grouped(inspection.new)),
             ("seen", grouped(inspection.seen)),
-            ("load", bar(inspection.load, paint)),
+            ("load", bar(inspection.load, &paint)),
             (
                 "estimated FPR",
                 percent(Some(inspection.estimated_fpr)) + " for the next new key",
@@ -154,20 +154,30 @@ pub fn inspection_report(
     page
 }
 
-/// Returns the counts that are known without replaying the log.
-fn live_rows(inspection: &Inspection) -> Vec<(&'static str, String)> {
-    let known = |count: Option<u64>| match count {
-        Some(count) => grouped(count),
-        None => format!(
-            "unknown; `dedupstore inspect --exact` replays the log into {} of memory",
-            show_bits(inspection.region_bytes.saturating_mul(8))
-        ),
-    };
-    vec![
-        ("observations", grouped(inspection.live_observations)),
-        ("new", known(inspection.live_new)),
-        ("seen", known(inspection.live_seen)),
-    ]
+/// Returns what is known of the state with the log, if the other figures are without it.
+fn live_rows(
+    inspection: &Inspection,
+    paint: impl Fn(&str) -> String,
+) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("observations", grouped(inspection.live_observations))];
+    if let (Some(new), Some(seen)) = (inspection.live_new, inspection.live_seen) {
+        rows.push(("new", grouped(new)));
+        rows.push(("seen", grouped(seen)));
+    }
+    if let (Some(load), Some(rate)) = (inspection.live_load, inspection.live_estimated_fpr) {
+        rows.push(("load", bar(load, paint)));
+        rows.push((
+            "estimated FPR",
+            percent(Some(rate)) + " for the next new key",
+        ));
+    } else {
+        let memory = show_bits(inspection.region_bytes.saturating_mul(8));
+        rows.push((
+            "more",
+            format!("--exact replays the log into {memory} of memory, and shows all of this"),
+        ));
+    }
+    rows
 }
 
 fn rate_rows(rates: Rates) -> Vec<(&'static str, String)> {

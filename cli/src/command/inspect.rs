@@ -19,8 +19,9 @@ use crate::value_parsers;
 
 /// Show a store's filter, sizes, counts and error rates, even while it is in use
 ///
-/// Observations since the last checkpoint are in the log. In a small store, the log is replayed
-/// into memory, so that all figures are those of now; in a large one, only with --exact.
+/// Observations since the last checkpoint are in the log. Their number is always shown. In a
+/// small store, the log is also replayed into memory, to show the present counts and load; in a
+/// large one, only with --exact.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The store
@@ -31,8 +32,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Replay the log into memory, which takes as much memory as the store, so that all figures
-    /// are those of now [default: if the store and its log have at most 128MiB each]
+    /// Replay the log into memory, which takes as much memory as the store, and show all figures
+    /// as they are now, error rates included
     #[arg(long)]
     exact: bool,
 
@@ -42,7 +43,8 @@ pub struct Arguments {
     watch: Option<Duration>,
 }
 
-/// The size up to which a region and a log are read without being asked to.
+/// The size up to which a region and a log are read without being asked to. In the time that
+/// takes, nobody loses patience.
 const SMALL_BYTES: u64 = 128 << 20;
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
@@ -80,22 +82,25 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     }
 }
 
-/// Inspects a store, with the log replayed if that is wanted or takes little.
+/// Inspects a store. Replays the log for the live figures if that takes little, and for all
+/// figures if that is wanted.
 fn inspected(path: &Path, exact: bool) -> Result<Inspection, StoreError> {
     if exact {
         return inspect_exactly(path);
     }
-    let inspection = inspect(path)?;
+    let mut inspection = inspect(path)?;
     let is_small =
         inspection.region_bytes <= SMALL_BYTES && inspection.log_used_bytes <= SMALL_BYTES;
     if inspection.exact || !is_small {
         return Ok(inspection);
     }
     match inspect_exactly(path) {
+        Ok(exact) => inspection.set_live(&exact),
         // What is known is better than nothing.
-        Err(StoreError::Corrupt(_) | StoreError::OutOfMemory { .. }) => Ok(inspection),
-        inspected => inspected,
+        Err(StoreError::Corrupt(_) | StoreError::OutOfMemory { .. }) => {}
+        Err(error) => return Err(error),
     }
+    Ok(inspection)
 }
 
 fn rates(before: &Inspection, now: &Inspection, elapsed: Duration) -> Rates {

@@ -67,6 +67,11 @@ pub struct Inspection {
     pub live_new: Option<u64>,
     /// The number of them reported as Seen; None if only replaying the log can tell.
     pub live_seen: Option<u64>,
+    /// The share of cells in use with the log; None if only replaying it can tell.
+    pub live_load: Option<f64>,
+    /// The probability that the next new key is reported as Seen; None if only replaying the log
+    /// can tell.
+    pub live_estimated_fpr: Option<f64>,
     /// The number of observations.
     pub observations: u64,
     /// The number of observations reported as New.
@@ -99,6 +104,19 @@ pub struct Inspection {
     pub predicted_distinct: Option<u64>,
     /// The name of the formula.
     pub predicted_by: Option<&'static str>,
+}
+
+impl Inspection {
+    /// Takes the live figures of an exact inspection of the same store. All other figures stay
+    /// those of the last checkpoint.
+    pub fn set_live(&mut self, exact: &Inspection) {
+        self.live_observations = exact.live_observations;
+        self.log_sequence = self.log_sequence.max(exact.live_observations);
+        self.live_new = exact.live_new;
+        self.live_seen = exact.live_seen;
+        self.live_load = exact.live_load;
+        self.live_estimated_fpr = exact.live_estimated_fpr;
+    }
 }
 
 /// What an inspection is made from.
@@ -172,6 +190,8 @@ impl Inspected<'_> {
             live_observations: reached,
             live_new,
             live_seen: live_new.map(|new| reached.saturating_sub(new)),
+            live_load: exact.then(|| filter.load(registers)),
+            live_estimated_fpr: exact.then(|| filter.false_positive_rate(registers)),
             observations: registers.observations(),
             new: registers.new_count(),
             seen: registers.seen_count(),

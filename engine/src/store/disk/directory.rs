@@ -14,7 +14,6 @@ use super::file_access_at::{read_exact_at, write_all_at};
 use super::live_region::map_privately;
 use super::new_directory::{NewDirectory, create_allocated, sync_directory};
 use super::path_context::PathContext;
-use super::quarantine::parent;
 use super::writer_lock::{WithoutFile, WriterLock};
 use crate::region::Memory;
 use crate::store::error::{NotAStoreReason, StoreError};
@@ -211,7 +210,7 @@ pub(super) fn metadata(path: &Path) -> Result<fs::Metadata, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(match fs::read_link(path) {
             Ok(target) => StoreError::DanglingLink {
                 path: path.to_owned(),
-                target: parent(path).join(target),
+                target: path.parent().unwrap_or(path).join(target),
             },
             Err(_) => StoreError::NotFound {
                 path: path.to_owned(),
