@@ -113,7 +113,9 @@ impl Memory {
 
     #[cfg(not(target_family = "wasm"))]
     fn mapped(length: usize) -> Result<Self, OutOfMemory> {
-        let map = Self::anonymous(length)?;
+        let map = memmap2::MmapMut::map_anon(length).map_err(|_| OutOfMemory {
+            bytes: length as u64,
+        })?;
         // A hint: a kernel without huge pages refuses it, which does no harm.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
@@ -125,20 +127,18 @@ impl Memory {
     pub(crate) fn sparse(length: usize) -> Result<Self, OutOfMemory> {
         #[cfg(not(target_family = "wasm"))]
         if length >= MAP_FROM_BYTES {
-            let map = Self::anonymous(length)?;
+            let mut options = memmap2::MmapOptions::new();
+            // More than the machine has may be reserved, because it will not be used.
+            options.len(length).no_reserve_swap();
+            let map = options.map_anon().map_err(|_| OutOfMemory {
+                bytes: length as u64,
+            })?;
             // A hint: a kernel without huge pages refuses it.
             #[cfg(target_os = "linux")]
             let _ = map.advise(memmap2::Advice::NoHugePage);
             return Ok(Self::from_map(map));
         }
         Self::on_heap(length)
-    }
-
-    #[cfg(not(target_family = "wasm"))]
-    fn anonymous(length: usize) -> Result<memmap2::MmapMut, OutOfMemory> {
-        memmap2::MmapMut::map_anon(length).map_err(|_| OutOfMemory {
-            bytes: length as u64,
-        })
     }
 
     /// Takes over a private map of a file.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dedupstore::store::{
-    CreateOptions, Medium, Severity, StoreError, StoreFile, inspect_on, verify_on,
+    CreateOptions, Finding, Medium, Severity, StoreError, StoreFile, inspect_on, verify_on,
 };
 
 const TEBIBYTE: u64 = 1 << 40;
@@ -19,7 +19,8 @@ struct Forged {
 }
 
 impl Forged {
-    fn new() -> Self {
+    /// With `valid_table`, the table of checksums has its checksum, and only the blocks are bad.
+    fn new(valid_table: bool) -> Self {
         let options = CreateOptions::new("bloom").expect("a filter");
         let options = options.memory("1MiB").seed(1).log_size("4KiB").audit(0);
         let set = options.in_memory().expect("small");
@@ -30,6 +31,17 @@ impl Forged {
         let memory = 648 + text as usize;
         superblock[memory..memory + 8].copy_from_slice(&(8 * TEBIBYTE).to_le_bytes());
         superblock[80..88].copy_from_slice(&TEBIBYTE.to_le_bytes());
+        if valid_table {
+            let mut hasher = crc32fast::Hasher::new();
+            hasher.update(&[3; 16]);
+            hasher.update(&0u64.to_le_bytes());
+            hasher.update(&u64::MAX.to_le_bytes());
+            let zeros = vec![0; 1 << 20];
+            for _ in 0..TEBIBYTE / 8192 * 4 / zeros.len() as u64 {
+                hasher.update(&zeros);
+            }
+            superblock[76..80].copy_from_slice(&hasher.finalize().to_le_bytes());
+        }
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&[0; 32]);
         hasher.update(&superblock[..4092]);
@@ -75,18 +87,22 @@ impl Medium for Forged {
 
 #[test]
 fn verify_of_a_region_of_a_tebibyte_takes_little_memory() {
-    let forged = Forged::new();
-    let largest = Arc::clone(&forged.largest);
-    let findings = verify_on(forged).expect("read");
-    assert!(findings.iter().any(|it| it.severity == Severity::Refused));
-    assert!(findings.len() < 10, "{} findings", findings.len());
-    let largest = largest.load(Ordering::Relaxed);
-    assert!(largest <= 2 << 20, "{largest} bytes at once");
+    for valid_table in [false, true] {
+        let forged = Forged::new(valid_table);
+        let largest = Arc::clone(&forged.largest);
+        let findings = verify_on(forged).expect("read");
+        assert!(findings.iter().any(|it| it.severity == Severity::Refused));
+        let not_checked = |it: &Finding| it.damage.found.contains("were not checked");
+        assert_eq!(findings.iter().any(not_checked), valid_table);
+        assert!(findings.len() < 1010, "{} findings", findings.len());
+        let largest = largest.load(Ordering::Relaxed);
+        assert!(largest <= 2 << 20, "{largest} bytes at once");
+    }
 }
 
 #[test]
 fn inspect_of_a_region_of_a_tebibyte_takes_little_memory() {
-    let forged = Forged::new();
+    let forged = Forged::new(false);
     let inspected = inspect_on(&forged);
     if let Err(error) = inspected {
         assert!(matches!(error, StoreError::Corrupt(_)), "{error}");

@@ -22,7 +22,8 @@ fn wait_for_unfinished(directory: &Path, child: &mut Child) -> bool {
     while started.elapsed() < Duration::from_secs(30) {
         let is_unfinished = |name: &String| {
             let image = directory.join(name).join("image.0");
-            name.ends_with(".creating") && fs::metadata(image).is_ok_and(|it| it.len() > 0)
+            let is_temporary = name.ends_with(".creating") || name.contains(".rebuilt-");
+            is_temporary && fs::metadata(image).is_ok_and(|it| it.len() > 0)
         };
         if names(directory).iter().any(is_unfinished) {
             return true;
@@ -124,6 +125,23 @@ fn an_interrupted_backup_or_merge_leaves_only_the_stores() {
     let ended = interrupted(&mut merge, directory.path(), "TERM");
     assert_eq!(ended, Some(143));
     assert_eq!(names(directory.path()), ["links.dds"]);
+    succeed([&PathBuf::from("verify"), &store]);
+}
+
+/// A file of the wrong size: the store is written anew.
+#[test]
+fn an_interrupted_repair_leaves_the_store_as_it_was() {
+    let (directory, store) = store_path();
+    create(&store, "256MiB", "64KiB");
+    let log = fs::File::options().write(true).open(store.join("log.1"));
+    log.expect("a file").set_len(100).expect("truncated");
+    let mut repair = dedupstore([&PathBuf::from("repair"), &store]);
+    let ended = interrupted(&mut repair, directory.path(), "INT");
+    assert_eq!(ended, Some(130));
+    assert_eq!(names(directory.path()), ["links.dds"]);
+    succeed([&PathBuf::from("repair"), &store]);
+    let kept = ["links.dds", "links.dds.damaged-1"];
+    assert_eq!(names(directory.path()), kept);
     succeed([&PathBuf::from("verify"), &store]);
 }
 
