@@ -144,12 +144,12 @@ mod tests {
         let mut files = store_files(8 << 16);
         files[0].1[200] ^= 1;
         let error = inspect(&files).0.expect_err("image.0 is damaged");
-        assert!(error.starts_with("links.dds: image.0 is damaged at byte 4092: expected checksum"));
+        assert!(error.starts_with("links.dds: image.0 is corrupt at byte 4092: expected checksum"));
         assert!(error.contains("`dedupstore verify links.dds`"), "{error}");
         let mut files = store_files(8 << 16);
         files[2].1.truncate(1000);
         let error = inspect(&files).0.expect_err("log.0 is cut off");
-        assert!(error.contains("log.0 is damaged at byte 0: expected 1048576 bytes, found 1000"));
+        assert!(error.contains("log.0 is corrupt at byte 0: expected 1048576 bytes, found 1000"));
         let files = store_files(8 << 16).split_off(1);
         let error = inspect(&files).0.expect_err("image.0 is missing");
         assert!(error.starts_with("links.dds lacks the file `image.0`"));
