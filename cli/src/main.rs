@@ -1,6 +1,7 @@
 //! The `dedupstore` command: deduplicates lines in bounded memory.
 
 mod batch_hasher;
+mod cleanup;
 mod cli;
 mod closed_pipe;
 mod color;
@@ -14,8 +15,10 @@ mod html_report;
 mod http_server;
 mod input;
 mod key_arguments;
+mod leftovers;
 mod line_filter;
 mod log_sample;
+mod lookup_backend;
 mod metrics;
 mod open_store;
 mod output;
@@ -25,10 +28,12 @@ mod signals;
 mod store_backend;
 mod table;
 mod value_parsers;
+mod wait;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
+use dedupstore_view::printable;
 
 use cli::Cli;
 use color::Color;
@@ -45,7 +50,10 @@ fn main() -> ExitCode {
         Err(Failure::Signal(code)) => ExitCode::from(code),
         Err(failure) => {
             let name = color::on_stderr(Color::Red, "dedupstore:");
-            eprintln!("{name} {failure}");
+            // It may quote names and texts from files.
+            let failure = failure.to_string();
+            let lines: Vec<_> = failure.split('\n').map(printable).collect();
+            eprintln!("{name} {}", lines.join("\n"));
             ExitCode::from(2)
         }
     }

@@ -5,33 +5,51 @@ use std::path::Path;
 
 use dedupstore::lines::Normalization;
 use dedupstore::store::{
-    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store,
+    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store, holds_store,
 };
+use dedupstore_view::printable;
 
+use crate::cleanup::CleanupOnSignal;
 use crate::error::Failure;
+use crate::leftovers;
 use crate::table::plural;
 use crate::value_parsers::show_bits;
+use crate::wait::Wait;
 
-/// Returns whether a path that can name a store or a file names a store: by its extension, or by
-/// its content.
+/// Returns whether a path that can name a store or a file names a store: by its extension, or
+/// because it is a directory with any file of a store.
 pub fn is_store(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name.as_encoded_bytes().ends_with(b".dds") || path.join("image.0").is_file()
+    name.as_encoded_bytes().ends_with(b".dds") || holds_store(path)
+}
+
+/// How to open the store of `filter`.
+pub struct Opening<'a> {
+    pub options: &'a CreateOptions,
+    pub durability: Durability,
+    /// Whether to create a store that does not exist.
+    pub create: bool,
+    pub wait: Wait,
 }
 
 /// Opens a store for writing, or creates it if the path does not exist. Reports on standard error
 /// that it was created or recovered.
-pub fn open_or_create(
-    path: &Path,
-    options: &CreateOptions,
-    durability: Durability,
-    quiet: bool,
-) -> Result<Store, Failure> {
+pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result<Store, Failure> {
     let exists = fs::symlink_metadata(path).is_ok();
-    let store = OpenOptions::new()
-        .durability(durability)
-        .open_or_create(path, options)
-        .map_err(Failure::store(path))?;
+    let open = OpenOptions::new().durability(opening.durability);
+    if opening.create && !exists {
+        leftovers::report(path, quiet);
+    }
+    let _cleanup = CleanupOnSignal::start();
+    let opened = opening.wait.until_free(quiet, || match opening.create {
+        true => open.open_or_create(path, opening.options),
+        false => {
+            let store = open.open(path)?;
+            store.check_agreement(opening.options)?;
+            Ok(store)
+        }
+    });
+    let store = opened.map_err(Failure::store(path))?;
     let message = match exists {
         true => recovered(path, store.recovery()),
         false => Some(created(path, &store)),
@@ -51,7 +69,7 @@ pub fn normalization(path: &Path, store: &Parameters) -> Result<Normalization, F
             "{} normalizes its keys with `{}`, which this version of dedupstore does not support; \
              use a newer version",
             path.display(),
-            store.normalization
+            printable(&store.normalization)
         ))
     })
 }

@@ -154,6 +154,7 @@ fn error_messages() {
     for (name, options) in [
         ("busy.dds", "--seed 1"),
         ("cut.dds", "--seed 1"),
+        ("missing.dds", "--seed 1"),
         ("whole.dds", "--seed 1"),
         ("other.dds", "--seed 2"),
         ("urls.dds", "--seed 1 --normalize whatwg"),
@@ -164,10 +165,14 @@ fn error_messages() {
             &format!("dedupstore create {name} --memory 64KiB --filter bloom:k=4 {options}"),
         );
     }
+    let stable = "dedupstore create stable.dds --memory 64KiB --filter stable";
+    transcript(directory.path(), stable);
     fs::write(at("file.dds"), "not a store").expect("written");
     fs::create_dir(at("folder.dds")).expect("created");
     fs::write(at("no.gz"), "plain\n").expect("written");
     fs::write(at("cut.gz"), [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3]).expect("written");
+    fs::remove_file(at("missing.dds/log.1")).expect("removed");
+    std::os::unix::fs::symlink("nothing.dds", at("link.dds")).expect("linked");
     let image = File::options().write(true).open(at("cut.dds/image.0"));
     image.expect("a file").set_len(5000).expect("truncated");
     make_newer(&at("newer.dds/image.0"));
@@ -178,7 +183,11 @@ fn error_messages() {
         "dedupstore verify busy.dds",
         "dedupstore filter file.dds",
         "dedupstore filter folder.dds",
+        "dedupstore filter missing.dds",
+        "dedupstore filter link.dds",
         "dedupstore create whole.dds",
+        "dedupstore create file.dds",
+        "dedupstore create link.dds",
         "dedupstore create nowhere/links.dds",
         "dedupstore contains absent.dds key",
         "dedupstore filter cut.dds",
@@ -207,6 +216,7 @@ fn error_messages() {
         "dedupstore filter no.gz",
         "dedupstore filter cut.gz",
         "dedupstore merge both.dds whole.dds other.dds",
+        "dedupstore merge both.dds stable.dds stable.dds",
         "dedupstore merge whole.dds whole.dds other.dds",
         "dedupstore create x.dds --fpr 0.1",
         "dedupstore create x.dds --expect 10 --fpr 2",
@@ -221,6 +231,8 @@ fn error_messages() {
         .iter()
         .map(|command| transcript(directory.path(), command))
         .collect();
+    let process = format!("PID {}", std::process::id());
+    let found = found.replace(&process, "PID …");
     assert_matches_snapshot("errors.txt", &without_lists(&found));
 }
 

@@ -133,6 +133,31 @@ fn explain_says_that_a_new_key_is_certain_if_the_filter_never_forgets() {
     }
 }
 
+/// The commands in the help, as they are printed, and a third store.
+#[test]
+fn the_example_of_merge_works_and_so_do_three_stores() {
+    let directory = WorkingDirectory::new();
+    let help = directory.prints("help merge", "");
+    let lines = help.lines().map(str::trim);
+    let example: Vec<&str> = lines
+        .filter_map(|line| line.strip_prefix("dedupstore "))
+        .collect();
+    assert_eq!(example.len(), 3, "{help}");
+    for (command, side) in example.iter().zip(["east", "west"]) {
+        directory.prints(command, "");
+        directory.prints(&format!("filter {side}.dds"), &format!("{side}\nboth\n"));
+    }
+    directory.prints(example[2], "");
+    directory.prints("contains both.dds east west both", "");
+    directory.prints("create north.dds --seed 7", "");
+    directory.prints("filter north.dds", "north\n");
+    directory.prints("merge all.dds east.dds north.dds west.dds", "");
+    directory.prints("contains all.dds east west north both", "");
+    let inspected = directory.prints("inspect all.dds --json", "");
+    let inspected: Value = serde_json::from_str(&inspected).expect("an object");
+    assert_eq!(inspected["observations"], 5);
+}
+
 #[test]
 fn merge_creates_the_union_or_reports_why_not() {
     let directory = WorkingDirectory::new();

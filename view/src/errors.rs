@@ -5,10 +5,13 @@ use std::fmt::{self, Display};
 use dedupstore::CreateError;
 use dedupstore::filter::BuildError;
 #[cfg(not(target_family = "wasm"))]
+use dedupstore::filter::filters_that_merge;
+#[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
 use crate::numbers::{grouped, show_bits};
+use crate::printable::printable;
 
 /// Formats an error with the store's path and the command to run next.
 ///
@@ -27,15 +30,18 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
         // `path` may be one of two: a backup reads one store and creates another.
         StoreError::NotFound { path }
         | StoreError::NotAStore { path, .. }
-        | StoreError::AlreadyExists { path }
-        | StoreError::InUse { path } => path.display().to_string(),
+        | StoreError::MissingFiles { path, .. }
+        | StoreError::DanglingLink { path, .. }
+        | StoreError::AlreadyExists { path, .. }
+        | StoreError::NoDiskSpace { path, .. }
+        | StoreError::InUse { path, .. } => path.display().to_string(),
         _ => path.to_string(),
     };
     let next = NextStep {
         path: &path,
         remedy: error.remedy(),
     };
-    match error {
+    let message = match error {
         StoreError::Create(error) => create_error_message(error),
         StoreError::OptionMismatch {
             option,
@@ -46,7 +52,9 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
              the option, or create another store: dedupstore create OTHER.dds {flag} {requested}"
         ),
         _ => format!("{}; {next}", what(&path, error)),
-    }
+    };
+    // It may quote what a file holds.
+    printable(&message).into_owned()
 }
 
 /// Formats the error of a repair with the store's path and the command to run next.
@@ -73,11 +81,17 @@ pub fn repair_error_message(path: impl Display, error: &RepairError) -> String {
 pub fn merge_error_message(error: &MergeError) -> String {
     match error {
         MergeError::Store { path, error } => error_message(path.display(), error),
-        _ => format!(
-            "{error}; nothing was created. Two stores can be merged if both have a `bloom` \
-             filter with the same parameters, memory, seed and normalization: compare them with \
-             `dedupstore inspect`. If they differ, feed the logs of both to one store"
+        MergeError::NoUnion { .. } => format!(
+            "{error}; nothing was created. Feed the logs of all of them to one store instead, or \
+             use a filter that can be merged for the next stores: {}",
+            filters_that_merge().join(", ")
         ),
+        _ => printable(&format!(
+            "{error}; nothing was created. Stores can be merged if they were created with the \
+             same --filter, --memory, --seed and --normalize: `dedupstore inspect` shows them. \
+             If they differ, feed the logs of all of them to one store instead"
+        ))
+        .into_owned(),
     }
 }
 
@@ -133,12 +147,26 @@ fn what(path: &str, error: &StoreError) -> String {
         StoreError::NotFound { .. }
         | StoreError::DirectoryNotFound { .. }
         | StoreError::NotAStore { .. }
+        | StoreError::MissingFiles { .. }
+        | StoreError::DanglingLink { .. }
         | StoreError::AlreadyExists { .. }
         | StoreError::InUse { .. }
         | StoreError::Io {
             place: Place::Path(_),
             ..
         } => error.to_string(),
+        StoreError::NoDiskSpace {
+            needed_bytes,
+            source,
+            ..
+        } => format!(
+            "cannot create {path}, which needs {} of disk: {source}",
+            show_bits(needed_bytes.saturating_mul(8))
+        ),
+        StoreError::OutOfMemory { bytes } => format!(
+            "{path}: loading it takes {} of memory, which cannot be allocated",
+            show_bits(bytes.saturating_mul(8))
+        ),
         _ => format!("{path}: {error}"),
     }
 }
@@ -177,7 +205,7 @@ impl Display for NextStep<'_> {
             ),
             Remedy::OpenExisting => write!(
                 f,
-                "use another path. If it is a store, this shows what it holds: dedupstore inspect {path}"
+                "use another path. This shows what the store holds: dedupstore inspect {path}"
             ),
             Remedy::OpenShard { path } => {
                 write!(f, "name one of its shards, for example {}", path.display())
@@ -186,10 +214,20 @@ impl Display for NextStep<'_> {
                 "nothing was changed. Install a newer version of dedupstore; `dedupstore --version` \
                  prints the version of this one",
             ),
+            Remedy::RemoveLink { target } => write!(
+                f,
+                "remove the link, or create a store at what it names: dedupstore create {}",
+                target.display()
+            ),
+            Remedy::RestoreFiles => write!(
+                f,
+                "nothing was changed. `dedupstore repair {path}` restores it without a loss if \
+                 that is possible, and reports the loss otherwise"
+            ),
             Remedy::WaitForWriter => write!(
                 f,
-                "wait until it ends, because a store has one writer at a time. Reading needs no \
-                 lock: dedupstore inspect {path}"
+                "wait until it ends, because a store has one writer at a time; with --wait, the \
+                 command waits. Reading needs no lock: dedupstore inspect {path}"
             ),
             Remedy::Repair => write!(
                 f,
@@ -198,10 +236,20 @@ impl Display for NextStep<'_> {
             ),
             Remedy::OmitOption { .. } => f.write_str("omit the option, or use another store"),
             Remedy::ChangeOption { option } => write!(f, "{}", Change(*option)),
-            Remedy::FreeDiskSpace => f.write_str(
-                "free disk space; `df -h` shows how much there is. A store that is created with a \
-                 smaller --memory needs less",
+            Remedy::CreateSmaller => f.write_str(
+                "nothing was created. Free disk space (`df -h` shows how much there is), or \
+                 create a smaller store with --memory",
             ),
+            Remedy::FreeDiskSpace => {
+                f.write_str("free disk space; `df -h` shows how much there is")
+            }
+            Remedy::FreeMemory => f.write_str(
+                "free memory (`free -h` shows how much there is), or raise the limit: ulimit -v",
+            ),
+            Remedy::TryAgain => f.write_str("run the command again"),
+            Remedy::RaiseFileSizeLimit => {
+                f.write_str("the size of files is limited; raise the limit: ulimit -f unlimited")
+            }
             Remedy::CheckPermissions => write!(
                 f,
                 "`ls -ld {path}` shows who may write there, and `findmnt -T {path}` whether the \
@@ -273,8 +321,12 @@ mod tests {
             (
                 StoreError::InUse {
                     path: "a.dds".into(),
+                    holder: Some(7),
                 },
-                ["a.dds is in use", "dedupstore inspect a.dds"],
+                [
+                    "a.dds is in use by another process (PID 7)",
+                    "dedupstore inspect a.dds",
+                ],
             ),
             (
                 StoreError::Poisoned {
@@ -285,6 +337,17 @@ mod tests {
             (
                 io(io::ErrorKind::StorageFull),
                 ["a.dds: cannot write mark: ", "free disk space"],
+            ),
+            (
+                StoreError::OutOfMemory { bytes: 1 << 30 },
+                ["a.dds: loading it takes 1 GiB", "ulimit -v"],
+            ),
+            (
+                StoreError::AlreadyExists {
+                    path: "a.dds".into(),
+                    is_store: false,
+                },
+                ["a.dds already exists and is not a store", "OTHER.dds"],
             ),
             (
                 io(io::ErrorKind::PermissionDenied),
@@ -311,6 +374,15 @@ mod tests {
                 assert!(message.contains(part), "`{part}` is not in: {message}");
             }
         }
+    }
+
+    #[test]
+    fn text_from_a_file_cannot_control_a_terminal() {
+        let forged = "\u{1b}]0;x\u{7}\u{1b}[2J".parse::<dedupstore::FilterSpec>();
+        let error = StoreError::UnknownFilter(forged.expect_err("no filter"));
+        let message = error_message("a.dds", &error);
+        assert!(!message.chars().any(char::is_control), "{message:?}");
+        assert!(message.contains("\\u{1b}"), "{message}");
     }
 
     #[test]

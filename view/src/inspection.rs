@@ -4,15 +4,28 @@ use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::Inspection;
 
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
+use crate::printable::printable;
 
-/// Formats an inspection as text. `name` is the store's path or name; `paint` adds terminal
-/// colours to the filled part of the load bar, or returns it unchanged.
+/// How fast the counts of a store grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Observations per second.
+    pub observations: f64,
+    /// New keys per second, if their number is known.
+    pub new: Option<f64>,
+}
+
+/// Formats an inspection as text. `name` is the store's path or name; `rates` are those since
+/// the last inspection, if there was one; `paint` adds terminal colours to the filled part of the
+/// load bar, or returns it unchanged.
 pub fn inspection_report(
     inspection: &Inspection,
     name: &str,
+    rates: Option<Rates>,
     paint: impl Fn(&str) -> String,
 ) -> String {
     let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
+    let name = &*printable(name);
     let mut page = format!("{name}\n");
     let mut group = |title: &str, rows: &[(&str, String)]| {
         page += &format!("\n{title}\n");
@@ -34,18 +47,28 @@ pub fn inspection_report(
                 "normalization",
                 match inspection.normalization.as_str() {
                     "" => "none".to_owned(),
-                    name => name.to_owned(),
+                    name => printable(name).into_owned(),
                 },
             ),
         ],
     );
+    let in_log = inspection.live_observations > inspection.checkpointed_sequence;
+    if in_log && !inspection.exact {
+        group("Now", &live_rows(inspection, &paint));
+    }
+    if let Some(rates) = rates {
+        group("Since the last refresh", &rate_rows(rates));
+    }
     group(
-        "At the last checkpoint",
+        match in_log && inspection.exact {
+            true => "Now",
+            false => "At the last checkpoint",
+        },
         &[
             ("observations", grouped(inspection.observations)),
             ("new", grouped(inspection.new)),
             ("seen", grouped(inspection.seen)),
-            ("load", bar(inspection.load, paint)),
+            ("load", bar(inspection.load, &paint)),
             (
                 "estimated FPR",
                 percent(Some(inspection.estimated_fpr)) + " for the next new key",
@@ -131,6 +154,40 @@ pub fn inspection_report(
     page
 }
 
+/// Returns what is known of the state with the log, if the other figures are without it.
+fn live_rows(
+    inspection: &Inspection,
+    paint: impl Fn(&str) -> String,
+) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("observations", grouped(inspection.live_observations))];
+    if let (Some(new), Some(seen)) = (inspection.live_new, inspection.live_seen) {
+        rows.push(("new", grouped(new)));
+        rows.push(("seen", grouped(seen)));
+    }
+    if let (Some(load), Some(rate)) = (inspection.live_load, inspection.live_estimated_fpr) {
+        rows.push(("load", bar(load, paint)));
+        rows.push((
+            "estimated FPR",
+            percent(Some(rate)) + " for the next new key",
+        ));
+    } else {
+        let memory = show_bits(inspection.region_bytes.saturating_mul(8));
+        rows.push((
+            "more",
+            format!("--exact replays the log into {memory} of memory, and shows all of this"),
+        ));
+    }
+    rows
+}
+
+fn rate_rows(rates: Rates) -> Vec<(&'static str, String)> {
+    let per_second = |rate: f64| format!("{} per second", grouped(rate.round() as u64));
+    vec![
+        ("observations", per_second(rates.observations)),
+        ("new", rates.new.map_or("unknown".to_owned(), per_second)),
+    ]
+}
+
 fn age(inspection: &Inspection) -> u64 {
     let created = inspection.created_unix_seconds;
     let until_checkpoint = inspection.checkpoint_unix_seconds.saturating_sub(created);
@@ -151,6 +208,7 @@ fn log_space(inspection: &Inspection, name: &str) -> String {
         );
     }
     if let Some(damage) = &inspection.damage {
+        let damage = printable(damage);
         text += &format!("; {damage}; run `dedupstore verify {name}`");
     }
     text

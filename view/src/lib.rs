@@ -7,9 +7,11 @@
 mod errors;
 mod inspection;
 mod numbers;
+mod printable;
 
 #[cfg(not(target_family = "wasm"))]
 pub use errors::merge_error_message;
 pub use errors::{build_error_message, create_error_message, error_message, repair_error_message};
-pub use inspection::inspection_report;
+pub use inspection::{Rates, inspection_report};
 pub use numbers::{duration, grouped, percent, plural, show_bits};
+pub use printable::{printable, printable_json};

@@ -329,7 +329,7 @@ for (const [colorScheme, width] of /** @type {const} */ ([
         await assertNotWiderThanWindow(playground.page);
         await takeScreenshot(playground.page, `store-${colorScheme}-${width}`);
         await playground.chooseStore(files.slice(1));
-        await assertRefused(playground, /store\.dds is not a store/);
+        await assertRefused(playground, /store\.dds lacks the file/);
         await assertAccessible(playground.page);
         await assertNotWiderThanWindow(playground.page);
       },

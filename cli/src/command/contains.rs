@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::lines::Normalization;
-use dedupstore::store::ReadOnlyStore;
+use dedupstore::store::{Directory, KeyLookup};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
@@ -39,10 +39,11 @@ Examples:
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let inputs = Inputs::check(Vec::new())?;
     let path = &arguments.store;
-    let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
+    let store = KeyLookup::open(path).map_err(Failure::store(path))?;
     let mut lookup = Lookup {
         normalization: open_store::normalization(path, store.parameters())?,
         normalized: Vec::new(),
+        path: path.clone(),
         store,
         output: Output::standard()?,
         all_seen: true,
@@ -69,7 +70,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
 }
 
 struct Lookup {
-    store: ReadOnlyStore,
+    path: PathBuf,
+    store: KeyLookup<Directory>,
     normalization: Normalization,
     normalized: Vec<u8>,
     output: Output,
@@ -79,7 +81,8 @@ struct Lookup {
 impl Lookup {
     fn key(&mut self, key: &[u8]) -> Result<(), Failure> {
         let normalized = self.normalization.apply(key, &mut self.normalized);
-        let verdict = self.store.contains(normalized);
+        let found = self.store.contains(normalized);
+        let verdict = found.map_err(Failure::store(&self.path))?;
         self.all_seen &= verdict == Verdict::Seen;
         self.output.put(match verdict {
             Verdict::New => b"new\t",

@@ -6,12 +6,14 @@ use clap::Args;
 use dedupstore::DEFAULT_MEMORY;
 use dedupstore::store::{CreateOptions, Store};
 
+use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::command::advise::Prefer;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::filter_choice;
 use crate::key_arguments::KeyArguments;
+use crate::leftovers;
 use crate::log_sample;
 use crate::open_store;
 use crate::output::Output;
@@ -83,6 +85,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let normalization = arguments.key.normalization().unwrap_or_default();
     options = options.normalization(normalization.recorded());
     let path = &arguments.store;
+    leftovers::report(path, global.quiet);
+    let _cleanup = CleanupOnSignal::start();
     let store = Store::create(path, &options).map_err(Failure::store(path))?;
     let created = open_store::created(path, &store);
     store.close().map_err(Failure::store(path))?;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
-use dedupstore::store::ReadOnlyStore;
+use dedupstore::store::{Directory, KeyLookup};
+use dedupstore_view::printable;
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
@@ -40,8 +41,8 @@ Example:
 
 pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
-    let explanation = Explanation::of(&store, &arguments)?;
+    let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
+    let explanation = Explanation::of(&mut store, &arguments)?;
     let mut output = Output::standard()?;
     match arguments.json {
         true => output.text(&format!("{}\n", explanation.as_json(&store)))?,
@@ -62,22 +63,25 @@ struct Explanation {
 const MAX_ROWS: usize = 32;
 
 impl Explanation {
-    fn of(store: &ReadOnlyStore, arguments: &Arguments) -> Result<Self, Failure> {
+    fn of(store: &mut KeyLookup<Directory>, arguments: &Arguments) -> Result<Self, Failure> {
         let normalization = open_store::normalization(&arguments.store, store.parameters())?;
         let mut normalized = Vec::new();
         let key = arguments.key.as_encoded_bytes();
         let normalized = normalization.apply(key, &mut normalized);
         let fingerprint = store.hasher().fingerprint(normalized);
+        let evidence = store
+            .evidence(fingerprint)
+            .map_err(Failure::store(&arguments.store))?;
         Ok(Explanation {
             key: String::from_utf8_lossy(key).into_owned(),
             normalized: String::from_utf8_lossy(normalized).into_owned(),
             fingerprint: fingerprint.0,
-            verdict: store.contains_fingerprint(fingerprint),
-            evidence: store.filter().evidence(store.filter_region(), fingerprint),
+            verdict: evidence.verdict(),
+            evidence,
         })
     }
 
-    fn as_json(&self, store: &ReadOnlyStore) -> Value {
+    fn as_json(&self, store: &KeyLookup<Directory>) -> Value {
         let object = |place: &EvidenceCell| {
             json!({
                 "meaning": place.meaning,
@@ -112,12 +116,12 @@ impl Explanation {
         })
     }
 
-    fn page(&self, store: &ReadOnlyStore) -> String {
+    fn page(&self, store: &KeyLookup<Directory>) -> String {
         let mut page = String::new();
         let mut row = |label: &str, text: &str| page += &format!("{label:<12} {text}\n");
-        row("key", &self.key);
+        row("key", &printable(&self.key));
         if self.normalized != self.key {
-            row("normalized", &self.normalized);
+            row("normalized", &printable(&self.normalized));
         }
         row("fingerprint", &format!("{:016x}", self.fingerprint));
         row("filter", &store.spec().to_string());
@@ -144,7 +148,7 @@ impl Explanation {
         page
     }
 
-    fn because(&self, store: &ReadOnlyStore) -> String {
+    fn because(&self, store: &KeyLookup<Directory>) -> String {
         self.evidence.in_words(&store.filter().cell_layout())
     }
 }
@@ -157,7 +161,7 @@ fn verdict_name(verdict: Verdict) -> &'static str {
 }
 
 /// Says how the verdict can be wrong. How often that happens also depends on the stream.
-fn certainty(store: &ReadOnlyStore, verdict: Verdict) -> String {
+fn certainty(store: &KeyLookup<Directory>, verdict: Verdict) -> String {
     let errors = store.filter().possible_errors();
     match verdict {
         Verdict::Seen => format!(

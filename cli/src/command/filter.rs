@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use dedupstore::lines::{KeyReader, Normalization};
-use dedupstore::store::{CreateOptions, Durability, ReadOnlyStore};
-use dedupstore::{CreateError, Memory, SeenSet, SeenSetBuilder};
+use dedupstore::SeenSet;
+use dedupstore::lines::KeyReader;
+use dedupstore::store::{CreateOptions, Durability};
 use serde_json::json;
 
 use crate::cli::GlobalArguments;
@@ -17,11 +17,13 @@ use crate::filter_arguments::FilterArguments;
 use crate::input::{Block, InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::line_filter::{FilterSettings, LineFilter, Print, SeenKeys, Status};
+use crate::lookup_backend::LookupBackend;
 use crate::metrics::{Metrics, Reading};
-use crate::open_store;
+use crate::open_store::{self, Opening};
 use crate::progress::Progress;
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
+use crate::wait::Wait;
 
 /// Print each line whose key is new, in input order, bytes unchanged
 #[derive(Debug, Args)]
@@ -52,6 +54,13 @@ pub struct Arguments {
     /// Record nothing; print what a run would print now
     #[arg(long, conflicts_with = "sync")]
     dry_run: bool,
+
+    /// Fail if there is no store, instead of creating one
+    #[arg(long)]
+    no_create: bool,
+
+    #[command(flatten)]
+    wait: Wait,
 
     /// Flush the output after every line
     #[arg(long)]
@@ -131,15 +140,26 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
             let mut set = run.new_set()?;
             run.filter(&mut set, keys)?.report(&run)
         }
-        Some(path) if run.arguments.dry_run => {
-            let (mut set, normalization) = run.copy_of(&path)?;
-            let keys = KeyReader::new(selector, normalization);
-            run.filter(&mut set, keys)?.report(&run)
-        }
+        Some(path) if run.arguments.dry_run => match run.look_at(&path)? {
+            Some(mut store) => {
+                let normalization = open_store::normalization(&path, store.parameters())?;
+                let keys = KeyReader::new(selector, normalization);
+                run.filter(&mut store, keys)?.report(&run)
+            }
+            None => {
+                let keys = KeyReader::new(selector, requested.unwrap_or_default());
+                let mut set = run.new_set()?;
+                run.filter(&mut set, keys)?.report(&run)
+            }
+        },
         Some(path) => {
-            let durability = run.arguments.sync.unwrap_or_default();
-            let options = run.store_options();
-            let store = open_store::open_or_create(&path, &options, durability, run.quiet)?;
+            let opening = Opening {
+                options: &run.store_options(),
+                durability: run.arguments.sync.unwrap_or_default(),
+                create: !run.arguments.no_create,
+                wait: run.arguments.wait,
+            };
+            let store = open_store::open_or_create(&path, &opening, run.quiet)?;
             let normalization = open_store::normalization(&path, store.parameters())?;
             let keys = KeyReader::new(selector, normalization);
             let mut backend = StoreBackend::new(store);
@@ -192,26 +212,16 @@ impl Run {
         Ok(self.arguments.filter.options().in_memory()?)
     }
 
-    /// Copies a store's filter into memory; returns how its keys are normalized. The set is
-    /// empty if there is no store.
-    fn copy_of(&self, path: &Path) -> Result<(SeenSet, Normalization), Failure> {
-        let requested = self.arguments.key.normalization();
-        if std::fs::symlink_metadata(path).is_err() {
-            return Ok((self.new_set()?, requested.unwrap_or_default()));
+    /// Opens a store that is only read; None if there is none and it would be created.
+    fn look_at(&self, path: &Path) -> Result<Option<LookupBackend>, Failure> {
+        if std::fs::symlink_metadata(path).is_err() && !self.arguments.no_create {
+            return Ok(None);
         }
-        let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
+        let store = LookupBackend::open(path)?;
         store
             .check_agreement(&self.store_options())
             .map_err(Failure::store(path))?;
-        let parameters = store.parameters();
-        let normalization = open_store::normalization(path, parameters)?;
-        let mut region = Memory::zeroed(store.filter_region().len()).map_err(CreateError::from)?;
-        region.copy_from_slice(store.filter_region());
-        let set = SeenSetBuilder::new(store.spec())
-            .memory_bits(parameters.memory_bits)
-            .seed(parameters.seed)
-            .resume(region, store.registers().clone())?;
-        Ok((set, normalization))
+        Ok(Some(store))
     }
 
     fn settings(&self, keys: KeyReader) -> FilterSettings {

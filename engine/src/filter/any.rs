@@ -125,6 +125,12 @@ impl AnyFilter {
         dispatch!(self, f => f.seen_leaves_state_unchanged())
     }
 
+    /// Whether observing a key reads only its evidence; see
+    /// [`Filter::observe_reads_only_evidence`].
+    pub fn observe_reads_only_evidence(&self) -> bool {
+        dispatch!(self, f => f.observe_reads_only_evidence())
+    }
+
     /// Whether the verdict also depends on the observation's random draws.
     pub fn verdict_is_random(&self) -> bool {
         dispatch!(self, f => f.verdict_is_random())
@@ -195,8 +201,7 @@ impl AnyFilter {
         dispatch!(self, f => f.evidence(region, fingerprint))
     }
 
-    /// Turns the state into that of a filter which has observed the keys of both; see
-    /// [`Filter::merge`].
+    /// Turns the state into one that reports the keys of both as Seen; see [`Filter::merge`].
     pub fn merge(
         &self,
         region: &mut [u8],

@@ -121,6 +121,8 @@ impl Filter for Blocked {
         ],
     };
 
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let cap = spec.integer("cap");
         Ok(Blocked {
@@ -192,6 +194,10 @@ impl Filter for Blocked {
         numbers_needed(self.k)
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
@@ -236,6 +242,23 @@ impl Filter for Blocked {
         let bits = bit_positions(self.k, || probes.next_bits()).map(|bit| 8 * at as u64 + bit);
         let mut cells = bits.map(|bit| EvidenceCell::read("bit", bit, bit, 1, region));
         Evidence::all_in_use((at / CACHE_LINE_BYTES) as u64, &mut cells)
+    }
+
+    /// Takes the union of the bits, so that every key of either filter is reported as Seen. A
+    /// cache line may be fuller than the cap afterwards: the next keys clear bits of it.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        for (byte, other) in region.iter_mut().zip(other) {
+            *byte |= other;
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

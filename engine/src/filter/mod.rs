@@ -101,6 +101,9 @@ pub trait Filter: Sized {
     /// Whether [`forget`](Filter::forget) can remove a key.
     const FORGETS: bool = false;
 
+    /// Whether [`merge`](Filter::merge) can unite two states.
+    const MERGES: bool = false;
+
     /// Returns the geometry of the filter in `memory_bits`, which is between
     /// [`MIN_MEMORY_BITS`] and [`MAX_MEMORY_BITS`].
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError>;
@@ -152,6 +155,14 @@ pub trait Filter: Sized {
     /// own registers. A log records only the number of such observations.
     fn seen_leaves_state_unchanged(&self) -> bool;
 
+    /// Whether [`observe`](Filter::observe) reads only the cells of the key's
+    /// [evidence](Filter::evidence), whose positions depend on the key alone, and bytes that it has
+    /// declared with [`Region::bytes_mut`] before. A log can then be replayed without loading the
+    /// whole region.
+    fn observe_reads_only_evidence(&self) -> bool {
+        false
+    }
+
     /// Whether the verdict also depends on the observation's random draws.
     /// [`contains`](Filter::contains) then answers without them.
     fn verdict_is_random(&self) -> bool {
@@ -198,9 +209,9 @@ pub trait Filter: Sized {
     /// [`contains`](Filter::contains) follows from them alone.
     fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence;
 
-    /// Turns the state into that of a filter which has observed the keys of both. Returns the
-    /// reason, and changes nothing, if there is no such state. Both filters have this geometry
-    /// and the same hash.
+    /// Turns the state into one that reports every key as Seen which either filter reported as
+    /// Seen, if the filter [can](Filter::MERGES). Else returns the reason and changes nothing.
+    /// Both filters have this geometry and the same hash.
     fn merge(
         &self,
         _region: &mut [u8],

@@ -174,6 +174,10 @@ impl Filter for Slot {
         1
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }

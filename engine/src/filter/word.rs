@@ -184,6 +184,10 @@ impl Filter for Word {
         1
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }

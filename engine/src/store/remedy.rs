@@ -26,6 +26,19 @@ pub enum Remedy {
     UseAnotherPath,
     /// Open the store that exists at the path, or use another path.
     OpenExisting,
+    /// Remove the symbolic link, or create a store at the path that it names.
+    RemoveLink {
+        /// What the link names.
+        target: PathBuf,
+    },
+    /// Call [`repair`](crate::store::repair) to restore the missing files.
+    RestoreFiles,
+    /// Free disk space, or create a smaller store.
+    CreateSmaller,
+    /// Free memory, or raise the limit on it.
+    FreeMemory,
+    /// Call again: the next call reads a newer state.
+    TryAgain,
     /// Open the shared store as a [`SharedStore`](crate::store::SharedStore), or one of its
     /// shards as a [`Store`](crate::store::Store).
     OpenShard {
@@ -51,8 +64,10 @@ pub enum Remedy {
     },
     /// Call again with other arguments; the error says which are allowed.
     ChangeArguments,
-    /// Free disk space, or create a smaller store.
+    /// Free disk space.
     FreeDiskSpace,
+    /// Raise the limit on the size of files.
+    RaiseFileSizeLimit,
     /// Check who may read and write the files.
     CheckPermissions,
     /// Use a shorter name or path.
@@ -80,7 +95,15 @@ impl StoreError {
                 path: first_shard.clone(),
             },
             StoreError::NotAStore { .. } => Remedy::UseAnotherPath,
-            StoreError::AlreadyExists { .. } => Remedy::OpenExisting,
+            StoreError::DanglingLink { target, .. } => Remedy::RemoveLink {
+                target: target.clone(),
+            },
+            StoreError::MissingFiles { .. } => Remedy::RestoreFiles,
+            StoreError::AlreadyExists { is_store: true, .. } => Remedy::OpenExisting,
+            StoreError::AlreadyExists { .. } => Remedy::UseAnotherPath,
+            StoreError::NoDiskSpace { .. } => Remedy::CreateSmaller,
+            StoreError::OutOfMemory { .. } => Remedy::FreeMemory,
+            StoreError::ImageReplaced => Remedy::TryAgain,
             StoreError::NewerVersion { .. }
             | StoreError::UnknownFeatures { .. }
             | StoreError::UnknownFilter(_) => Remedy::Upgrade,
@@ -97,6 +120,7 @@ impl StoreError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Remedy::CheckPermissions
                 }
+                io::ErrorKind::FileTooLarge => Remedy::RaiseFileSizeLimit,
                 io::ErrorKind::InvalidFilename => Remedy::ShortenPath,
                 _ if is_file_limit(source) => Remedy::RaiseFileLimit,
                 _ => Remedy::Verify,
@@ -121,37 +145,27 @@ impl CreateError {
 
 /// Returns whether the process or the system has too many open files.
 fn is_file_limit(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        matches!(
-            Errno::from_io_error(error),
-            Some(Errno::MFILE | Errno::NFILE)
-        )
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = error;
-        false
-    }
+    // ENFILE and EMFILE, which have the same numbers on every Unix.
+    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 fn change(option: CreateOption) -> Remedy {
     Remedy::ChangeOption { option }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::error::Place;
 
+    #[cfg(unix)]
     #[test]
     fn too_many_open_files_are_not_called_corrupt() {
-        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+        for number in [24, 23] {
             let error = StoreError::Io {
                 operation: "open",
                 place: Place::Path("a.dds".into()),
-                source: errno.into(),
+                source: io::Error::from_raw_os_error(number),
             };
             assert_eq!(error.remedy(), Remedy::RaiseFileLimit);
         }

@@ -3,11 +3,14 @@
 
 mod across_runs;
 mod full_disk;
+mod half_made;
 mod killed_filter;
 mod killed_writer;
+mod missing_files;
 mod siege;
 mod signals_and_pipes;
 mod store_errors;
+mod waiting;
 
 use std::fs;
 use std::path::{Path, PathBuf};
