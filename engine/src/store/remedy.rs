@@ -59,8 +59,12 @@ pub enum Remedy {
     ShortenPath,
     /// Close files, or raise the limit of open files.
     RaiseFileLimit,
+    /// Raise the limit of the size of files, or create a smaller store.
+    RaiseFileSizeLimit,
     /// Open the store again: that recovers what was recorded.
     Reopen,
+    /// Restore the store from a backup, or create it again.
+    Restore,
     /// Call [`verify`](crate::store::verify) to see whether the store is intact.
     Verify,
 }
@@ -98,10 +102,12 @@ impl StoreError {
                     Remedy::CheckPermissions
                 }
                 io::ErrorKind::InvalidFilename => Remedy::ShortenPath,
+                io::ErrorKind::FileTooLarge => Remedy::RaiseFileSizeLimit,
                 _ if is_file_limit(source) => Remedy::RaiseFileLimit,
                 _ => Remedy::Verify,
             },
             StoreError::Thread(_) | StoreError::Poisoned { .. } => Remedy::Reopen,
+            StoreError::Deleted { .. } => Remedy::Restore,
         }
     }
 }
