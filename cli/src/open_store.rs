@@ -9,6 +9,7 @@ use dedupstore::store::{
 };
 
 use crate::error::Failure;
+use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers::show_bits;
 
@@ -39,7 +40,7 @@ pub fn open_or_create(
     if let Some(message) = message
         && !quiet
     {
-        eprintln!("dedupstore: {message}");
+        standard_error::message(message);
     }
     Ok(store)
 }

@@ -7,6 +7,7 @@ use dedupstore::store::backup;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers;
 
@@ -29,12 +30,12 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let Arguments { store, destination } = arguments;
     let report = backup(&store, &destination).map_err(Failure::store(&store))?;
     if !global.quiet {
-        eprintln!(
-            "dedupstore: created {}: {}, {}; the copy was verified",
+        standard_error::message(format_args!(
+            "created {}: {}, {}; the copy was verified",
             destination.display(),
             plural(report.observations, "observation"),
             value_parsers::show_bits(report.disk_bytes.saturating_mul(8))
-        );
+        ));
     }
     Ok(())
 }

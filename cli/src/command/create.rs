@@ -83,13 +83,17 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let normalization = arguments.key.normalization().unwrap_or_default();
     options = options.normalization(normalization.recorded());
     let path = &arguments.store;
+    // First, so that nothing is created if the report cannot be written.
+    let output = match global.quiet {
+        true => None,
+        false => Some(Output::standard()?),
+    };
     let store = Store::create(path, &options).map_err(Failure::store(path))?;
     let created = open_store::created(path, &store);
     store.close().map_err(Failure::store(path))?;
-    if global.quiet {
+    let Some(mut output) = output else {
         return Ok(());
-    }
-    let mut output = Output::standard()?;
+    };
     output.text(&format!("{created}\n"))?;
     if let Some(reason) = reason {
         output.text(&format!("{reason}\n"))?;

@@ -7,6 +7,7 @@ use dedupstore::store::merge;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::standard_error;
 use crate::table::{percent, plural};
 use crate::value_parsers;
 
@@ -45,14 +46,14 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     } = arguments;
     let report = merge(&destination, &first, &second)?;
     if !global.quiet {
-        eprintln!(
-            "dedupstore: created {}: {}, load {}, false positive rate {}, {} of disk",
+        standard_error::message(format_args!(
+            "created {}: {}, load {}, false positive rate {}, {} of disk",
             destination.display(),
             plural(report.observations, "observation"),
             percent(Some(report.load)),
             percent(Some(report.drop_chance)),
             value_parsers::show_bits(report.disk_bytes.saturating_mul(8)),
-        );
+        ));
     }
     Ok(())
 }

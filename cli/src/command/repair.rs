@@ -8,6 +8,7 @@ use dedupstore::store::{RepairReport, repair};
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::plural;
 
 /// Repair a corrupt store; change nothing if observations would be lost
@@ -38,13 +39,13 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     }
     output.flush()?;
     if !global.quiet {
-        eprintln!("dedupstore: {}: {}", path.display(), summary(&report));
+        standard_error::message(format_args!("{}: {}", path.display(), summary(&report)));
     }
     if report.remaining.is_empty() {
         return Ok(());
     }
     for finding in &report.remaining {
-        eprintln!("dedupstore: not repaired: {finding}");
+        standard_error::message(format_args!("not repaired: {finding}"));
     }
     Err(Failure::AnswerIsNo)
 }

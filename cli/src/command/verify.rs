@@ -8,6 +8,7 @@ use dedupstore::store::{Finding, StoreError, verify};
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::plural;
 
 /// Check a whole store and print one line per finding, with file and offset
@@ -45,12 +46,12 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let path = path.display();
     match corrupt {
         0 if global.quiet => {}
-        0 => eprintln!("dedupstore: {path} is intact"),
+        0 => standard_error::message(format_args!("{path} is intact")),
         _ if global.quiet => {}
-        _ => eprintln!(
-            "dedupstore: {path} is corrupt ({}); repair it: dedupstore repair {path}",
+        _ => standard_error::message(format_args!(
+            "{path} is corrupt ({}); repair it: dedupstore repair {path}",
             plural(corrupt as u64, "finding")
-        ),
+        )),
     }
     match findings.iter().any(Finding::is_damage) {
         true => Err(Failure::AnswerIsNo),

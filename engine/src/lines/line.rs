@@ -11,8 +11,8 @@ pub struct Line<'a> {
     pub with_delimiter: &'a [u8],
 }
 
-/// An iterator over the lines of a block; see [`LineBuffer::complete_lines`](super::LineBuffer::complete_lines) and
-/// [`Lines::complete`].
+/// An iterator over the lines of a block; see
+/// [`LineBuffer::complete_lines`](super::LineBuffer::complete_lines) and [`Lines::complete`].
 #[derive(Debug)]
 pub struct Lines<'a> {
     block: &'a [u8],
@@ -34,6 +34,13 @@ impl<'a> Lines<'a> {
             line_start: 0,
             delimiters: memchr_iter(delimiter, block),
         }
+    }
+}
+
+impl Default for Lines<'_> {
+    /// No lines.
+    fn default() -> Self {
+        Lines::of(b'\n', &[])
     }
 }
 
