@@ -15,7 +15,7 @@ use crate::input::{Block, InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::output::Output;
 use crate::standard_error;
-use crate::table::{grouped, percent, render};
+use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
 /// Measure the errors of filters on your own log or on a synthetic stream
@@ -293,11 +293,11 @@ fn as_table(runs: &[RunSummary]) -> String {
         })
         .collect();
     format!(
-        "{}: {} keys, {} distinct, {} repeats{}\n\n{}",
+        "{}: {}, {} distinct, {}{}\n\n{}",
         first.stream,
-        grouped(first.count),
+        plural(first.count, "key"),
         grouped(first.distinct),
-        grouped(first.repeats),
+        plural(first.repeats, "repeat"),
         repeat_distances(&first.gaps),
         render(
             &[
@@ -339,8 +339,8 @@ fn repeat_distances(gaps: &[(u64, u64)]) -> String {
     match total {
         0 => String::new(),
         _ => format!(
-            "; half of the repeats are at most {} keys back, 90 % at most {}",
-            grouped(within(0.5)),
+            "; half of the repeats are at most {} back, 90 % at most {}",
+            plural(within(0.5), "key"),
             grouped(within(0.9))
         ),
     }
