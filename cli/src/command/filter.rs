@@ -89,7 +89,8 @@ fn long_about() -> String {
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed and normalization. \
          A line is written before its key is recorded: after a crash it may be printed again, \
-         but it is never lost.",
+         but it is never lost. SIGINT and SIGTERM close the store first; SIGHUP takes a \
+         checkpoint, and the run goes on.",
         default_filter::description()
     )
 }

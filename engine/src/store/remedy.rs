@@ -125,22 +125,14 @@ impl CreateError {
     }
 }
 
-/// Returns whether the process or the system has too many open files.
+/// Returns whether the process or the system has too many open files. These errors have the same
+/// numbers on every Unix.
 fn is_file_limit(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        matches!(
-            Errno::from_io_error(error),
-            Some(Errno::MFILE | Errno::NFILE)
-        )
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = error;
-        false
-    }
+    cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
+
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
 
 fn change(option: CreateOption) -> Remedy {
     Remedy::ChangeOption { option }
@@ -153,11 +145,11 @@ mod tests {
 
     #[test]
     fn too_many_open_files_are_not_called_corrupt() {
-        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+        for errno in [EMFILE, ENFILE] {
             let error = StoreError::Io {
                 operation: "open",
                 place: Place::Path("a.dds".into()),
-                source: errno.into(),
+                source: io::Error::from_raw_os_error(errno),
             };
             assert_eq!(error.remedy(), Remedy::RaiseFileLimit);
         }
