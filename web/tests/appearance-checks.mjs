@@ -8,9 +8,14 @@ import { fileURLToPath } from 'node:url';
 
 /** @typedef {import('playwright-core').Page} Page */
 
-const screenshots = fileURLToPath(new URL('../test-output', import.meta.url));
+const output = fileURLToPath(new URL('../test-output', import.meta.url));
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-mkdirSync(screenshots, { recursive: true });
+mkdirSync(output, { recursive: true });
+
+/** Returns the path of a file that a test writes. @param {string} name */
+export function outputPath(name) {
+  return `${output}/${name}`;
+}
 
 /** @param {Page} page */
 export async function assertAccessible(page) {
@@ -49,7 +54,7 @@ export async function takeScreenshot(page, name, part = 'body') {
   const window = page.viewportSize() ?? { width: 1280, height: 900 };
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
   await page.setViewportSize({ width: window.width, height });
-  const path = `${screenshots}/${name}.png`;
+  const path = outputPath(`${name}.png`);
   await (part === 'body' ? page.screenshot({ path }) : page.locator(part).screenshot({ path }));
   await page.setViewportSize(window);
 }

@@ -1,4 +1,5 @@
-// Serves the built page, and the engine's bindings for tests that call the engine directly.
+// Serves the built page, the engine's bindings for tests that call the engine directly, and
+// reports that tests wrote.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -10,6 +11,7 @@ const web = fileURLToPath(new URL('..', import.meta.url));
 /** Directories by the first part of the path. */
 const DIRECTORIES = new Map([
   ['bindings', join(web, 'src/wasm')],
+  ['reports', join(web, 'test-output')],
   ['', join(web, 'dist')],
 ]);
 

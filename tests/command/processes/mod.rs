@@ -6,6 +6,7 @@ mod full_disk;
 mod killed_filter;
 mod killed_writer;
 mod metrics;
+mod siege;
 mod signals;
 mod signals_and_pipes;
 mod store_errors;
@@ -17,6 +18,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use dedupstore::store::Store;
+use dedupstore_tests::siege::SmallDisk;
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
@@ -118,43 +120,4 @@ fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     }
     found.sort();
     found
-}
-
-/// A small file system in memory, if this user can mount one.
-struct SmallDisk {
-    path: PathBuf,
-}
-
-impl SmallDisk {
-    fn mount(path: &Path, size: &str) -> Option<Self> {
-        fs::create_dir(path).expect("created");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-            .arg(path)
-            .stderr(Stdio::null())
-            .status();
-        match mounted {
-            Ok(status) if status.success() => Some(SmallDisk {
-                path: path.to_owned(),
-            }),
-            _ => {
-                eprintln!("skipped: this user cannot mount a file system");
-                None
-            }
-        }
-    }
-
-    fn remount_read_only(&self) -> bool {
-        let status = Command::new("mount")
-            .args(["-o", "remount,ro"])
-            .arg(&self.path)
-            .status();
-        status.is_ok_and(|status| status.success())
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.path).status();
-    }
 }

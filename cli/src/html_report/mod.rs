@@ -1,16 +1,21 @@
 //! The page of `simulate --html`: one file that loads nothing else.
+//!
+//! Its parts are separate files here, for editors and formatters, and are put together once per
+//! report.
 
 use std::fs;
 use std::path::Path;
 
 use dedupstore::lab::{CurvePoint, FilterRun, Simulation};
+use dedupstore::registry;
 use serde_json::{Value, json};
 
 use crate::error::Failure;
 
-/// The page, with a placeholder for the data.
-const TEMPLATE: &str = include_str!("html_report.html");
-const PLACEHOLDER: &str = "/*data*/";
+/// The page, with placeholders for the style, the data and the script.
+const TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
 /// The number of points per curve: enough to show a trend, few enough that an interval of a
 /// small log holds many keys.
 const INTERVALS: usize = 60;
@@ -30,17 +35,31 @@ fn page(stream: &str, simulation: &Simulation) -> String {
         .runs()
         .iter()
         .zip(&summaries)
-        .map(|(contestant, summary)| json!({"summary": summary, "curve": curve(contestant)}))
+        .map(|(contestant, summary)| {
+            let family = family(contestant.set().spec().descriptor().name);
+            json!({"summary": summary, "family": family, "curve": curve(contestant)})
+        })
         .collect();
     let data = json!({"schema": 1, "stream": stream, "runs": runs});
     // The name of a log must not end the script element.
-    TEMPLATE.replacen(PLACEHOLDER, &data.to_string().replace('<', "\\u003c"), 1)
+    let data = data.to_string().replace('<', "\\u003c");
+    // The data come last: they may contain anything, also a placeholder.
+    TEMPLATE
+        .replacen("/*style*/", STYLE, 1)
+        .replacen("/*script*/", SCRIPT, 1)
+        .replacen("/*data*/", &data, 1)
+}
+
+/// Returns the index of a filter in the registry, which decides its color.
+fn family(name: &str) -> Option<usize> {
+    registry().iter().position(|it| it.name == name)
 }
 
 /// Returns the position, both error rates and the load at the end of each interval.
 fn curve(contestant: &FilterRun) -> Vec<Value> {
     let cells = contestant.set().filter().cells().max(1) as f64;
-    let points = contestant.scoreboard().coarse_curve(INTERVALS);
+    let mut points = contestant.scoreboard().coarse_curve(INTERVALS);
+    merge_short_end(&mut points);
     let interval = |pair: &[CurvePoint]| {
         let (before, after) = (&pair[0], &pair[1]);
         json!([
@@ -51,6 +70,16 @@ fn curve(contestant: &FilterRun) -> Vec<Value> {
         ])
     };
     points.windows(2).map(interval).collect()
+}
+
+/// Joins the last interval with the one before it if it is less than half as long. A rate over a
+/// few keys would look like a jump.
+fn merge_short_end(points: &mut Vec<CurvePoint>) {
+    if let [.., a, b, c] = &points[..]
+        && 2 * (c.position - b.position) < b.position - a.position
+    {
+        points.remove(points.len() - 2);
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +99,9 @@ mod tests {
         }
         simulation.flush(&NoClock);
         let page = page("</script><script>alert(1)", &simulation);
-        assert!(!page.contains(PLACEHOLDER));
+        for placeholder in ["/*style*/", "/*script*/", "/*data*/"] {
+            assert!(!page.contains(placeholder));
+        }
         assert_eq!(page.matches("</script>").count(), 2, "its own");
         for word in [
             "http://", "https://", "src=", "href=", "import", "fetch(", "url(",
