@@ -4,7 +4,10 @@
 //! for signals, removes what is unfinished, and ends the process.
 
 #[cfg(unix)]
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+#[cfg(unix)]
+use crate::inherited;
 
 /// Removes unfinished stores on SIGINT, SIGTERM and SIGHUP until it is dropped. Signals that the
 /// parent process has told this one to ignore, as nohup does, stay ignored.
@@ -19,10 +22,6 @@ impl CleanupOnSignal {
     pub fn start() -> Self {
         #[cfg(unix)]
         {
-            // A handler that does nothing: a file that exceeds the limit on its size is then an
-            // error of the system call, and not the end of the process.
-            let nothing = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-            let _ = signal_hook::flag::register(SIGXFSZ, nothing);
             CleanupOnSignal {
                 signals: wait_for_signals().ok(),
             }
@@ -43,11 +42,8 @@ impl Drop for CleanupOnSignal {
 
 #[cfg(unix)]
 fn wait_for_signals() -> std::io::Result<signal_hook::iterator::Handle> {
-    let ignored = ignored_signals();
-    let wanted = [SIGINT, SIGTERM, SIGHUP];
-    let wanted = wanted
-        .iter()
-        .filter(|&&signal| ignored & (1 << (signal - 1)) == 0);
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let wanted = wanted.filter(|&signal| !inherited::is_ignored(signal));
     let mut signals = signal_hook::iterator::Signals::new(wanted)?;
     let handle = signals.handle();
     let wait = move || {
@@ -61,14 +57,4 @@ fn wait_for_signals() -> std::io::Result<signal_hook::iterator::Handle> {
         .name("dedupstore cleanup".to_owned())
         .spawn(wait)?;
     Ok(handle)
-}
-
-/// Returns the signals that this process ignores, as a set of bits; bit 0 is signal 1.
-#[cfg(unix)]
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    ignored
-        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
-        .unwrap_or(0)
 }

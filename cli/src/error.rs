@@ -11,7 +11,8 @@ use dedupstore_view::{
     create_error_message, error_message, merge_error_message, repair_error_message,
 };
 
-use crate::decompress::{Compression, is_standard_input, name_of};
+use crate::compression::Compression;
+use crate::decompress::{is_standard_input, name_of};
 use crate::table::plural;
 
 /// Why a command stopped.
@@ -22,6 +23,11 @@ pub enum Failure {
     ClosedPipe,
     #[error("cannot write the output: {0}")]
     Output(io::Error),
+    #[error(
+        "standard output is closed, so nobody would get the output; redirect it to a file, or to \
+         /dev/null to discard it"
+    )]
+    ClosedOutput,
     #[error("cannot open {}: {error}{}", path.display(), hint(.error))]
     Open { path: PathBuf, error: io::Error },
     #[error("{0} is a directory; name the files in it, for example {0}/*.log", path.display())]
@@ -36,6 +42,12 @@ pub enum Failure {
         /// The number of bytes decompressed before the error.
         bytes: u64,
     },
+    #[error(
+        "{failed} of {} could not be read to the end; the others, and the complete lines before \
+         each error, were processed",
+        plural(*total, "input")
+    )]
+    Inputs { failed: u64, total: u64 },
     #[error("{name}: {error}")]
     Line { name: String, error: LineTooLong },
     #[error("{}", create_error_message(.0))]
@@ -102,11 +114,14 @@ fn decompression(path: &Path, compression: Compression, error: &io::Error, bytes
     let (name, format) = (name_of(path), compression.name());
     let problem = match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("the {format} data is truncated"),
+        io::ErrorKind::OutOfMemory => {
+            format!("the {format} data needs more memory than allowed ({error})")
+        }
         _ => format!("the {format} data is corrupt ({error})"),
     };
     let check = match is_standard_input(path) {
         true => String::new(),
-        false => format!("; check the file: {} {name}", compression.check_command()),
+        false => format!("; check the file: {} -t {name}", compression.program()),
     };
     format!(
         "cannot decompress {name}: {problem} after {} of text; the complete lines before \

@@ -5,7 +5,7 @@ use dedupstore::advise::{Preference, Question, advise, minimum_memory};
 
 use crate::error::Failure;
 use crate::log_sample::LogSample;
-use crate::table::{grouped, percent};
+use crate::table::{percent, plural};
 use crate::value_parsers;
 
 /// The false positive rate to aim at if none is given.
@@ -22,17 +22,17 @@ pub struct Choice {
 pub fn for_fpr(distinct: u64, fpr: f64) -> Result<Choice, Failure> {
     let size = minimum_memory(distinct, fpr).ok_or_else(|| {
         Failure::Usage(format!(
-            "no memory is large enough for {} distinct keys at a false positive rate of {fpr}; \
+            "no memory is large enough for {} at a false positive rate of {fpr}; \
              give --memory, or a larger --fpr",
-            grouped(distinct)
+            plural(distinct, "distinct key")
         ))
     })?;
     let reason = format!(
-        "{} in {}: with {} distinct keys in it, its false positive rate is {}; it has no false \
+        "{} in {}: with {} in it, its false positive rate is {}; it has no false \
          negatives",
         size.filter,
         value_parsers::show_bits(size.memory_bits),
-        grouped(distinct),
+        plural(distinct, "distinct key"),
         percent(Some(size.final_fpr)),
     );
     Ok(Choice {
@@ -58,7 +58,7 @@ pub fn in_memory(
     let advice = advise(&question).map_err(|error| Failure::Usage(error.to_string()))?;
     let choice = advice.choice;
     let keys = match distinct {
-        Some(distinct) => format!(" for {} distinct keys", grouped(distinct)),
+        Some(distinct) => format!(" for {}", plural(distinct, "distinct key")),
         None => String::new(),
     };
     let reason = format!(

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use dedupstore::store::leftovers;
 
+use crate::standard_error;
 use crate::value_parsers::show_bits;
 
 /// Names each leftover of the store at a path on standard error, and how to remove it.
@@ -12,13 +13,13 @@ pub fn report(path: &Path, quiet: bool) {
         return;
     }
     for leftover in leftovers(path) {
-        eprintln!(
-            "dedupstore: {} ({}) was left by a command that was killed, and nothing uses it; \
+        standard_error::message(format_args!(
+            "{} ({}) was left by a command that was killed, and nothing uses it; \
              remove it: rm -r {}",
             leftover.path.display(),
             show_bits(leftover.disk_bytes.saturating_mul(8)),
             shell_word(&leftover.path.display().to_string()),
-        );
+        ));
     }
 }
 

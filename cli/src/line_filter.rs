@@ -2,13 +2,17 @@
 //!
 //! The same code serves a set in memory and a store: both implement [`SeenKeys`].
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use dedupstore::audit::Estimate;
-use dedupstore::lines::{KeyReader, Line};
-use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
+use dedupstore::lines::{KeyReader, Line, Piece};
+use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::batch_hasher::{BatchHasher, HashedBatch, MIN_PARALLEL_LINES};
 use crate::closed_pipe;
 use crate::error::Failure;
+use crate::metrics::Metrics;
 use crate::output::Output;
 
 /// The keys seen so far.
@@ -33,6 +37,27 @@ pub trait SeenKeys {
 
     /// Returns counts, load and error rates.
     fn status(&mut self) -> Status;
+
+    /// Returns a function for another thread that returns the status, or None while a batch uses
+    /// the keys.
+    fn look(&self) -> impl Fn() -> Option<Status> + Send + 'static;
+
+    /// Takes over to write the last metrics after the keys are closed; returns false if there is
+    /// nothing to close.
+    fn finish_metrics_at_close(&mut self, _metrics: &Arc<Metrics>) -> bool {
+        false
+    }
+}
+
+/// Counts of a run that no filter holds. The metrics read them while the run counts.
+#[derive(Debug, Default)]
+pub struct RunCounts {
+    /// The number of lines without a key.
+    pub without_key: AtomicU64,
+    /// The number of lines that are too long to be judged.
+    pub too_long: AtomicU64,
+    /// The number of bytes read from all inputs, before decompression.
+    pub consumed_bytes: Arc<AtomicU64>,
 }
 
 /// Counts, load and error rates.
@@ -58,43 +83,6 @@ pub struct StoreStatus {
     pub durable: u64,
     /// The number of observations replayed from the log when the store was opened.
     pub recovered: u64,
-}
-
-/// The set ends with the process, so nothing is lost if keys are recorded first.
-impl SeenKeys for SeenSet {
-    const DELIVERS_BEFORE_RECORDING: bool = false;
-
-    /// Large enough to hide memory latency, small enough for the first-level cache.
-    fn batch_limit(&self) -> usize {
-        256
-    }
-
-    fn hasher(&self) -> KeyHasher {
-        SeenSet::hasher(self)
-    }
-
-    fn observe_then<T>(
-        &mut self,
-        observations: &[Observation],
-        verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.observe_batch(observations, verdicts);
-        deliver(verdicts)
-    }
-
-    fn status(&mut self) -> Status {
-        let audit = self.audit();
-        Status {
-            audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
-            audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
-            new: self.registers().new_count(),
-            seen: self.registers().seen_count(),
-            load: self.load(),
-            drop_chance: self.false_positive_rate(),
-            store: None,
-        }
-    }
 }
 
 /// Which lines to print.
@@ -123,17 +111,22 @@ pub struct LineFilter<'a, S> {
     seen: &'a mut S,
     hasher: BatchHasher,
     printer: Printer,
-    without_key: u64,
+    counts: Arc<RunCounts>,
     verdicts: Vec<Verdict>,
 }
 
 impl<'a, S: SeenKeys> LineFilter<'a, S> {
-    pub fn new(seen: &'a mut S, settings: FilterSettings) -> Result<Self, Failure> {
+    pub fn new(
+        seen: &'a mut S,
+        settings: FilterSettings,
+        counts: Arc<RunCounts>,
+    ) -> Result<Self, Failure> {
         let mut limit = seen.batch_limit();
         if settings.threads > 1 {
             // In smaller batches, distributing the work costs more than the work.
             limit = limit.max(MIN_PARALLEL_LINES);
         }
+        let output = Output::standard()?;
         Ok(LineFilter {
             hasher: BatchHasher::new(seen.hasher(), settings.keys, limit, settings.threads)?,
             seen,
@@ -141,10 +134,10 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
                 print: settings.print,
                 line_end: settings.line_end,
                 line_buffered: settings.line_buffered,
-                owes_line_end: false,
-                output: Output::standard()?,
+                owes_line_end: output.begins_within_line(settings.line_end),
+                output,
             },
-            without_key: 0,
+            counts,
             verdicts: vec![Verdict::New; limit],
         })
     }
@@ -179,14 +172,19 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         Ok(())
     }
 
+    /// Handles a piece of a line that is too long to be judged. It is treated as new, but not
+    /// recorded.
+    pub fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+        check_output()?;
+        if piece.is_first {
+            self.counts.too_long.fetch_add(1, Ordering::Relaxed);
+        }
+        self.printer.write_piece(piece)
+    }
+
     /// Writes buffered lines.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.printer.output.flush()
-    }
-
-    /// Returns the number of lines without a key.
-    pub fn without_key(&self) -> u64 {
-        self.without_key
     }
 
     /// Returns the status of the seen keys.
@@ -200,7 +198,10 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             observations,
             without_key,
         } = self.hasher.hash(lines);
-        self.without_key += without_key.len() as u64;
+        if !without_key.is_empty() {
+            let count = without_key.len() as u64;
+            self.counts.without_key.fetch_add(count, Ordering::Relaxed);
+        }
         let printer = &mut self.printer;
         let deliver = |verdicts: &[Verdict]| {
             let verdicts = verdicts.iter().copied();
@@ -242,7 +243,8 @@ struct Printer {
     print: Print,
     line_end: u8,
     line_buffered: bool,
-    /// Whether the last line printed had no delimiter. One is written before the next line.
+    /// Whether the last line printed, or the file to which the output is appended, has no
+    /// delimiter at its end. One is written before the next line.
     owes_line_end: bool,
     output: Output,
 }
@@ -264,10 +266,7 @@ impl Printer {
                 continue;
             }
             printed += 1;
-            if self.owes_line_end {
-                self.output.put(&[self.line_end])?;
-                self.owes_line_end = false;
-            }
+            self.end_last_line()?;
             if self.print == Print::All {
                 self.output.put(match verdict {
                     Verdict::New => b"new\t",
@@ -280,5 +279,30 @@ impl Printer {
             }
         }
         Ok(printed)
+    }
+
+    /// Prints a piece of a line whose verdict would be New.
+    fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+        if self.print == Print::Repeats {
+            return Ok(());
+        }
+        if piece.is_first {
+            self.end_last_line()?;
+            if self.print == Print::All {
+                self.output.put(b"new\t")?;
+            }
+        }
+        self.owes_line_end = !piece.bytes.ends_with(&[self.line_end]);
+        self.output.put(piece.bytes)
+    }
+
+    /// Writes the delimiter that the last line lacks.
+    #[inline]
+    fn end_last_line(&mut self) -> Result<(), Failure> {
+        if self.owes_line_end {
+            self.owes_line_end = false;
+            self.output.put(&[self.line_end])?;
+        }
+        Ok(())
     }
 }

@@ -36,7 +36,7 @@ pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<LogSample,
         match block {
             Block::Lines(lines) => lines.for_each(|line| record(line.content)),
             Block::Unterminated(line) => record(line.content),
-            Block::Pause => {}
+            Block::LongLine(_) | Block::Pause => {}
         }
         Ok(())
     })?;

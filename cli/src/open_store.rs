@@ -12,6 +12,7 @@ use dedupstore_view::printable;
 use crate::cleanup::CleanupOnSignal;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers::show_bits;
 use crate::wait::Wait;
@@ -57,7 +58,7 @@ pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result
     if let Some(message) = message
         && !quiet
     {
-        eprintln!("dedupstore: {message}");
+        standard_error::message(message);
     }
     Ok(store)
 }

@@ -11,6 +11,15 @@ pub fn size(text: &str) -> Result<u64, ByteSizeError> {
     text.parse().map(ByteSize::bytes)
 }
 
+/// Parses the length of the longest line, which is at least one byte.
+pub fn max_line(text: &str) -> Result<ByteSize, String> {
+    match text.parse::<ByteSize>() {
+        Ok(size) if size.bytes() == 0 => Err("a line has at least one byte".to_owned()),
+        Ok(size) => Ok(size),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Parses a count: `1e6`, `10M`, `1000000`.
 pub fn count(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use dedupstore::store::{RepairError, StoreError};
 
+use crate::standard_error;
 use crate::value_parsers;
 
 /// How often to try again.
@@ -65,7 +66,7 @@ impl Wait {
                         return Err(error);
                     }
                     if !std::mem::replace(&mut reported, true) {
-                        eprintln!("dedupstore: {error}; waiting until it ends");
+                        standard_error::message(format_args!("{error}; waiting until it ends"));
                     }
                     left
                 }

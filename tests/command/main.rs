@@ -3,9 +3,11 @@
 //! All tests are one program, so that it is linked once and the tests run in parallel. A test must
 //! not change the state of the process, such as its environment.
 
+mod compressed_inputs;
 mod filter;
 mod guide;
 mod keys_and_inputs;
+mod long_lines;
 mod maintenance;
 mod processes;
 mod readme;
@@ -13,6 +15,7 @@ mod reproduce;
 mod run_command;
 mod simulate;
 mod snapshots;
+mod standard_streams;
 mod store_commands;
 mod terminal;
 

@@ -295,6 +295,40 @@ fn simulate_writes_an_html_page() {
     assert!(page.contains("\"stream\":\"shuffle:50\""));
 }
 
+/// Clap wraps what is too wide for the terminal, without indentation.
+#[test]
+fn lists_in_the_help_are_wrapped_with_indentation() {
+    let directory = WorkingDirectory::new();
+    for command in ["generate", "simulate"] {
+        for columns in [60, 80, 200] {
+            let output = directory
+                .command(&format!("{command} --help"))
+                .env("COLUMNS", columns.to_string())
+                .output()
+                .expect("started");
+            let help = String::from_utf8(output.stdout).expect("text");
+            let list = help.split("Streams:\n").nth(1).expect("a list");
+            assert!(list.contains("shuffle:X"), "{help}");
+            for line in list.lines() {
+                assert!(line.starts_with("  "), "{columns} columns: {line:?}");
+                assert!(line.chars().count() <= columns.min(80), "{line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_of_a_kind_is_singular() {
+    let directory = WorkingDirectory::new();
+    let created = directory.prints("create a.dds --expect 1", "");
+    assert!(created.contains("with 1 distinct key in it"), "{created}");
+    let table = directory.prints("simulate --filter bloom", "a\na\n");
+    assert!(
+        table.contains("2 keys, 1 distinct, 1 repeat; half of the repeats are at most 1 key back"),
+        "{table}"
+    );
+}
+
 #[test]
 fn man_writes_one_page_per_command() {
     let directory = WorkingDirectory::new();
@@ -307,6 +341,13 @@ fn man_writes_one_page_per_command() {
         page.contains(&format!("\"dedupstore {version}\"")),
         "{page}"
     );
+    let pages = fs::read_dir(directory.path("man")).expect("pages");
+    for page in pages.map(|entry| entry.expect("an entry").path()) {
+        let text = fs::read_to_string(&page).expect("a page");
+        assert!(!text.contains("EXTRA"), "{}", page.display());
+        let footer = format!(" \"dedupstore {version}\"");
+        assert!(text.contains(&footer), "{}", page.display());
+    }
     for section in ["NAME", "OPTIONS", "FILTER", "EXAMPLES", "VERSION"] {
         assert!(
             page.contains(&format!("\n.SH {section}\n")),

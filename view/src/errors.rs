@@ -247,9 +247,6 @@ impl Display for NextStep<'_> {
                 "free memory (`free -h` shows how much there is), or raise the limit: ulimit -v",
             ),
             Remedy::TryAgain => f.write_str("run the command again"),
-            Remedy::RaiseFileSizeLimit => {
-                f.write_str("the size of files is limited; raise the limit: ulimit -f unlimited")
-            }
             Remedy::CheckPermissions => write!(
                 f,
                 "`ls -ld {path}` shows who may write there, and `findmnt -T {path}` whether the \
@@ -258,6 +255,15 @@ impl Display for NextStep<'_> {
             Remedy::ShortenPath => f.write_str("choose a shorter name or path"),
             Remedy::RaiseFileLimit => f.write_str(
                 "too many files are open; close some, or raise the limit: ulimit -n 4096",
+            ),
+            Remedy::RaiseFileSizeLimit => f.write_str(
+                "files may not be that large here; `ulimit -f` shows the limit, and a store that \
+                 is created with a smaller --memory has smaller files",
+            ),
+            Remedy::Restore => write!(
+                f,
+                "restore {path} from a backup, or run the command again to start with an empty \
+                 store"
             ),
             Remedy::Reopen => write!(
                 f,
@@ -333,6 +339,16 @@ mod tests {
                     cause: "no room".to_owned(),
                 },
                 ["earlier failure: no room", "opening a.dds recovers"],
+            ),
+            (
+                StoreError::Deleted {
+                    file: StoreFile::Log0,
+                },
+                ["a.dds: log.0 was deleted", "restore a.dds from a backup"],
+            ),
+            (
+                io(io::ErrorKind::FileTooLarge),
+                ["a.dds: cannot write mark: ", "`ulimit -f`"],
             ),
             (
                 io(io::ErrorKind::StorageFull),

@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::key_arguments::KeyArguments;
 use crate::log_sample;
 use crate::output::Output;
-use crate::table::{grouped, percent, render};
+use crate::table::{percent, plural, render};
 use crate::value_parsers;
 
 /// Choose a filter, with its expected error rates and how certain the choice is
@@ -243,9 +243,9 @@ fn certainty(sureness: &Confidence) -> String {
                 _ => "the next filter may be as good",
             };
             format!(
-                "Certainty: measured, {word}. On {} keys of the log, the next filter costs {} ± {} \
+                "Certainty: measured, {word}. On {} of the log, the next filter costs {} ± {} \
                  more per key (one standard error).",
-                grouped(observations),
+                plural(observations, "key"),
                 percent(Some(ahead)),
                 percent(Some(standard_error)),
             )

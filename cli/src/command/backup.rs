@@ -11,6 +11,7 @@ use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers;
 
@@ -56,12 +57,12 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         return output.flush();
     }
     if !global.quiet {
-        eprintln!(
-            "dedupstore: created {}: {}, {}; the copy was verified",
+        standard_error::message(format_args!(
+            "created {}: {}, {}; the copy was verified",
             destination.display(),
             plural(report.observations, "observation"),
             value_parsers::show_bits(report.disk_bytes.saturating_mul(8))
-        );
+        ));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use dedupstore::store::{Durability, OpenOptions};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::standard_error;
 use crate::table::{grouped, plural};
 use crate::wait::Wait;
 
@@ -30,12 +31,12 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let (replayed, sequence) = (store.recovery().replayed, store.sequence());
     store.close().map_err(Failure::store(path))?;
     if !global.quiet {
-        eprintln!(
-            "dedupstore: {}: {} applied from the log; {} in total",
+        standard_error::message(format_args!(
+            "{}: {} applied from the log; {} in total",
             path.display(),
             plural(replayed, "observation"),
             grouped(sequence)
-        );
+        ));
     }
     Ok(())
 }

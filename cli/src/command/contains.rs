@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::lines::Normalization;
+use dedupstore::lines::{Normalization, Piece};
 use dedupstore::store::{Directory, KeyLookup};
 
 use crate::cli::GlobalArguments;
@@ -13,6 +13,7 @@ use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::open_store;
 use crate::output::Output;
+use crate::standard_error;
 
 /// Look up keys without recording them
 ///
@@ -46,6 +47,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         path: path.clone(),
         store,
         output: Output::standard()?,
+        owes_line_end: false,
         all_seen: true,
     };
     if !arguments.keys.is_empty() {
@@ -54,13 +56,15 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         }
     } else {
         if inputs.is_terminal() && !global.quiet {
-            eprintln!("dedupstore: reading keys from the terminal; end with Ctrl-D");
+            standard_error::message("reading keys from the terminal; end with Ctrl-D");
         }
         inputs.for_each_block(b'\n', |block| match block {
             Block::Lines(mut lines) => lines.try_for_each(|line| lookup.key(line.content)),
             Block::Unterminated(line) => lookup.key(line.content),
+            Block::LongLine(piece) => lookup.long_key(piece),
             Block::Pause => lookup.output.flush(),
         })?;
+        lookup.end_long_key()?;
     }
     lookup.output.flush()?;
     match lookup.all_seen {
@@ -75,6 +79,8 @@ struct Lookup {
     normalization: Normalization,
     normalized: Vec<u8>,
     output: Output,
+    /// Whether the last piece of a long key had no line end.
+    owes_line_end: bool,
     all_seen: bool,
 }
 
@@ -90,5 +96,22 @@ impl Lookup {
         })?;
         self.output.put(key)?;
         self.output.put(b"\n")
+    }
+
+    /// Handles a piece of a key that is too long for `filter` to record.
+    fn long_key(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+        if piece.is_first {
+            self.all_seen = false;
+            self.output.put(b"new\t")?;
+        }
+        self.owes_line_end = !piece.bytes.ends_with(b"\n");
+        self.output.put(piece.bytes)
+    }
+
+    fn end_long_key(&mut self) -> Result<(), Failure> {
+        match self.owes_line_end {
+            true => self.output.put(b"\n"),
+            false => Ok(()),
+        }
     }
 }

@@ -87,13 +87,17 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let path = &arguments.store;
     leftovers::report(path, global.quiet);
     let _cleanup = CleanupOnSignal::start();
+    // First, so that nothing is created if the report cannot be written.
+    let output = match global.quiet {
+        true => None,
+        false => Some(Output::standard()?),
+    };
     let store = Store::create(path, &options).map_err(Failure::store(path))?;
     let created = open_store::created(path, &store);
     store.close().map_err(Failure::store(path))?;
-    if global.quiet {
+    let Some(mut output) = output else {
         return Ok(());
-    }
-    let mut output = Output::standard()?;
+    };
     output.text(&format!("{created}\n"))?;
     if let Some(reason) = reason {
         output.text(&format!("{reason}\n"))?;

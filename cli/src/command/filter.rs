@@ -1,26 +1,23 @@
 //! `dedupstore filter`: prints each line whose key is new.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use dedupstore::SeenSet;
 use dedupstore::lines::KeyReader;
 use dedupstore::store::{CreateOptions, Durability};
-use serde_json::json;
 
 use crate::cli::GlobalArguments;
 use crate::default_filter;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
-use crate::input::{Block, InputArguments, Inputs};
+use crate::filter_run::FilterRun;
+use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
-use crate::line_filter::{FilterSettings, LineFilter, Print, SeenKeys, Status};
 use crate::lookup_backend::LookupBackend;
-use crate::metrics::{Metrics, Reading};
+use crate::memory_backend::MemoryBackend;
 use crate::open_store::{self, Opening};
-use crate::progress::Progress;
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
 use crate::wait::Wait;
@@ -36,14 +33,14 @@ pub struct Arguments {
 
     /// Print the repeated lines instead
     #[arg(short = 'd', long)]
-    repeated: bool,
+    pub repeated: bool,
 
     /// Print every line, prefixed with `new` or `seen` and a tab
     #[arg(long, conflicts_with = "repeated")]
-    annotate: bool,
+    pub annotate: bool,
 
     #[command(flatten)]
-    key: KeyArguments,
+    pub key: KeyArguments,
 
     #[command(flatten)]
     filter: FilterArguments,
@@ -64,13 +61,13 @@ pub struct Arguments {
 
     /// Flush the output after every line
     #[arg(long)]
-    line_buffered: bool,
+    pub line_buffered: bool,
 
     /// Number of threads that decompress the input and extract, normalize and hash keys. The
     /// output does not depend on it. Helps with --normalize, --key-regex and --json-key; gains
     /// nothing if whole lines are the keys
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parsers::threads)]
-    threads: usize,
+    pub threads: usize,
 
     /// When recorded keys are safe from a power loss: after every batch (every), at this
     /// interval, or whenever the system writes them (none). A crash of the process alone loses
@@ -80,16 +77,16 @@ pub struct Arguments {
 
     /// Print statistics as one JSON object on standard error at the end
     #[arg(long, value_name = "FORMAT")]
-    stats: Option<StatsFormat>,
+    pub stats: Option<StatsFormat>,
 
     /// Write Prometheus metrics to FILE, replaced atomically
     #[arg(long, value_name = "FILE")]
-    metrics: Option<PathBuf>,
+    pub metrics: Option<PathBuf>,
 
     /// How often to write the metrics
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "metrics",
           value_parser = value_parsers::time)]
-    metrics_every: Duration,
+    pub metrics_every: Duration,
 }
 
 fn long_about() -> String {
@@ -101,7 +98,8 @@ fn long_about() -> String {
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed and normalization. \
          A line is written before its key is recorded: after a crash it may be printed again, \
-         but it is never lost.",
+         but it is never lost. SIGINT and SIGTERM close the store first; SIGHUP takes a \
+         checkpoint, and the run goes on.",
         default_filter::description()
     )
 }
@@ -115,8 +113,9 @@ Examples:
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
+/// The form of the statistics.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum StatsFormat {
+pub enum StatsFormat {
     Json,
 }
 
@@ -124,53 +123,58 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
     let selector = arguments.key.selector()?;
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
-    let run = Run {
-        started: Instant::now(),
-        inputs,
-        arguments,
-        quiet: global.quiet,
-    };
-    let requested = run.arguments.key.normalization();
-    match store {
-        None if run.arguments.sync.is_some() => Err(Failure::Usage(
-            "--sync needs a store; name one before the files, for example links.dds".to_owned(),
-        )),
+    let run = FilterRun::new(inputs, &arguments, global.quiet);
+    let requested = arguments.key.normalization();
+    let outcome = match store {
+        None if arguments.sync.is_some() => {
+            return Err(Failure::Usage(
+                "--sync needs a store; name one before the files, for example links.dds".to_owned(),
+            ));
+        }
         None => {
             let keys = KeyReader::new(selector, requested.unwrap_or_default());
-            let mut set = run.new_set()?;
-            run.filter(&mut set, keys)?.report(&run)
+            run.filter(&mut MemoryBackend::new(new_set(&arguments)?), keys)?
         }
-        Some(path) if run.arguments.dry_run => match run.look_at(&path)? {
+        Some(path) if arguments.dry_run => match look_at(&path, &arguments)? {
             Some(mut store) => {
                 let normalization = open_store::normalization(&path, store.parameters())?;
                 let keys = KeyReader::new(selector, normalization);
-                run.filter(&mut store, keys)?.report(&run)
+                run.filter(&mut store, keys)?
             }
             None => {
                 let keys = KeyReader::new(selector, requested.unwrap_or_default());
-                let mut set = run.new_set()?;
-                run.filter(&mut set, keys)?.report(&run)
+                run.filter(&mut MemoryBackend::new(new_set(&arguments)?), keys)?
             }
         },
         Some(path) => {
             let opening = Opening {
-                options: &run.store_options(),
-                durability: run.arguments.sync.unwrap_or_default(),
-                create: !run.arguments.no_create,
-                wait: run.arguments.wait,
+                options: &store_options(&arguments),
+                durability: arguments.sync.unwrap_or_default(),
+                create: !arguments.no_create,
+                wait: arguments.wait,
             };
-            let store = open_store::open_or_create(&path, &opening, run.quiet)?;
+            let store = open_store::open_or_create(&path, &opening, global.quiet)?;
             let normalization = open_store::normalization(&path, store.parameters())?;
             let keys = KeyReader::new(selector, normalization);
             let mut backend = StoreBackend::new(store);
             let outcome = run.filter(&mut backend, keys);
-            // Also if the input failed: the store keeps what was delivered before that.
+            // Also if the output failed: the store keeps what was delivered before that.
             let closed = backend.close();
-            let outcome = outcome?;
-            closed?;
-            outcome.report(&run)
+            match outcome {
+                // The reader may have ended because of what it got; a store that fails to close
+                // is worth a message even so.
+                Err(Failure::ClosedPipe | Failure::Signal(_)) if closed.is_err() => {
+                    return closed;
+                }
+                outcome => {
+                    let outcome = outcome?;
+                    closed?;
+                    outcome
+                }
+            }
         }
-    }
+    };
+    run.report(outcome)
 }
 
 /// Splits the paths into the store, if the first one is a store, and the input files.
@@ -189,175 +193,28 @@ fn split_store(mut paths: Vec<PathBuf>) -> Result<(Option<PathBuf>, Vec<PathBuf>
     }
 }
 
-/// A run of the command, whatever remembers the keys.
-struct Run {
-    started: Instant,
-    inputs: Inputs,
-    arguments: Arguments,
-    quiet: bool,
-}
-
-impl Run {
-    /// Returns the options of a new store, which an existing one must agree with.
-    fn store_options(&self) -> CreateOptions {
-        let options = self.arguments.filter.options();
-        match self.arguments.key.normalization() {
-            Some(normalization) => options.normalization(normalization.recorded()),
-            None => options,
-        }
-    }
-
-    /// Creates an empty set in memory.
-    fn new_set(&self) -> Result<SeenSet, Failure> {
-        Ok(self.arguments.filter.options().in_memory()?)
-    }
-
-    /// Opens a store that is only read; None if there is none and it would be created.
-    fn look_at(&self, path: &Path) -> Result<Option<LookupBackend>, Failure> {
-        if std::fs::symlink_metadata(path).is_err() && !self.arguments.no_create {
-            return Ok(None);
-        }
-        let store = LookupBackend::open(path)?;
-        store
-            .check_agreement(&self.store_options())
-            .map_err(Failure::store(path))?;
-        Ok(Some(store))
-    }
-
-    fn settings(&self, keys: KeyReader) -> FilterSettings {
-        FilterSettings {
-            keys,
-            print: match (self.arguments.annotate, self.arguments.repeated) {
-                (true, _) => Print::All,
-                (false, true) => Print::Repeats,
-                (false, false) => Print::New,
-            },
-            line_end: self.arguments.key.line_end(),
-            line_buffered: self.arguments.line_buffered,
-            threads: self.arguments.threads,
-        }
-    }
-
-    /// Reads all inputs and prints the lines asked for.
-    fn filter(&self, seen: &mut impl SeenKeys, keys: KeyReader) -> Result<Outcome, Failure> {
-        if self.inputs.is_terminal() && !self.quiet {
-            eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
-        }
-        let before = seen.status();
-        let consumed = self.inputs.consumed();
-        let reading = |now: Status, without_key| Reading {
-            before,
-            now,
-            without_key,
-            consumed_bytes: consumed.load(Ordering::Relaxed),
-        };
-        let mut metrics = match &self.arguments.metrics {
-            Some(path) => Some(Metrics::start(
-                path,
-                self.arguments.metrics_every,
-                &reading(before, 0),
-            )?),
-            None => None,
-        };
-        let mut progress = Progress::new(&self.inputs, self.quiet);
-        let settings = self.settings(keys);
-        let line_end = settings.line_end;
-        let mut line_filter = LineFilter::new(seen, settings)?;
-        let read = self.inputs.for_each_block(line_end, |block| {
-            match block {
-                Block::Lines(lines) => line_filter.lines(lines),
-                Block::Unterminated(line) => line_filter.unterminated(line),
-                Block::Pause => line_filter.flush(),
-            }?;
-            progress.show(|| {
-                let now = line_filter.status();
-                now.new + now.seen - before.new - before.seen + line_filter.without_key()
-            });
-            match &mut metrics {
-                Some(metrics) => metrics
-                    .write_if_due(|| reading(line_filter.status(), line_filter.without_key())),
-                None => Ok(()),
-            }
-        });
-        drop(progress);
-        // Also if the input failed: lines whose verdict is known are delivered.
-        let flushed = match read {
-            Err(Failure::ClosedPipe) => Ok(()),
-            _ => line_filter.flush(),
-        };
-        let without_key = line_filter.without_key();
-        let after = seen.status();
-        if let Some(metrics) = &metrics {
-            metrics.write(&reading(after, without_key))?;
-        }
-        let bytes = read?;
-        flushed?;
-        Ok(Outcome {
-            before,
-            after,
-            bytes,
-            without_key,
-        })
+/// Returns the options of a new store, which an existing one must agree with.
+fn store_options(arguments: &Arguments) -> CreateOptions {
+    let options = arguments.filter.options();
+    match arguments.key.normalization() {
+        Some(normalization) => options.normalization(normalization.recorded()),
+        None => options,
     }
 }
 
-/// The counts of a finished run.
-struct Outcome {
-    before: Status,
-    after: Status,
-    bytes: u64,
-    without_key: u64,
+/// Creates an empty set in memory.
+fn new_set(arguments: &Arguments) -> Result<SeenSet, Failure> {
+    Ok(arguments.filter.options().in_memory()?)
 }
 
-impl Outcome {
-    fn new_count(&self) -> u64 {
-        self.after.new - self.before.new
+/// Opens a store that is only read; None if there is none and it would be created.
+fn look_at(path: &Path, arguments: &Arguments) -> Result<Option<LookupBackend>, Failure> {
+    if std::fs::symlink_metadata(path).is_err() && !arguments.no_create {
+        return Ok(None);
     }
-
-    fn seen_count(&self) -> u64 {
-        self.after.seen - self.before.seen
-    }
-
-    fn lines(&self) -> u64 {
-        self.new_count() + self.seen_count() + self.without_key
-    }
-
-    fn report(&self, run: &Run) -> Result<(), Failure> {
-        let missing = run.arguments.key.missing_keys(
-            self.without_key,
-            self.lines(),
-            "treated as new, but not recorded",
-        );
-        if let Some(missing) = missing
-            && !run.quiet
-        {
-            eprintln!("dedupstore: {missing}");
-        }
-        if let Some(StatsFormat::Json) = run.arguments.stats {
-            eprintln!("{}", self.statistics(run.started));
-        }
-        Ok(())
-    }
-
-    /// Counts are of this run; load and error rates depend on all runs.
-    fn statistics(&self, started: Instant) -> serde_json::Value {
-        let lines = self.lines();
-        let seconds = started.elapsed().as_secs_f64();
-        json!({
-            "schema": 1,
-            "lines": lines,
-            "new": self.new_count(),
-            "seen": self.seen_count(),
-            "without_key": self.without_key,
-            "bytes": self.bytes,
-            "seconds": seconds,
-            "lines_per_second": lines as f64 / seconds.max(1e-9),
-            "load": self.after.load,
-            "drop_chance": self.after.drop_chance,
-            "estimated_fpr": self.after.audited_fpr.map_or(self.after.drop_chance, |fpr| fpr.value),
-            "estimated_fpr_interval": self.after.audited_fpr.map(|fpr| [fpr.low, fpr.high]),
-            "estimated_fnr": self.after.audited_fnr.map(|fnr| fnr.value),
-            "estimated_fnr_interval": self.after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
-        })
-    }
+    let store = LookupBackend::open(path)?;
+    store
+        .check_agreement(&store_options(arguments))
+        .map_err(Failure::store(path))?;
+    Ok(Some(store))
 }

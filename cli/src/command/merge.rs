@@ -10,6 +10,7 @@ use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::standard_error;
 use crate::table::{percent, plural};
 use crate::value_parsers;
 
@@ -49,14 +50,14 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let _cleanup = CleanupOnSignal::start();
     let report = merge(&destination, &stores)?;
     if !global.quiet {
-        eprintln!(
-            "dedupstore: created {}: {}, load {}, false positive rate {}, {} of disk",
+        standard_error::message(format_args!(
+            "created {}: {}, load {}, false positive rate {}, {} of disk",
             destination.display(),
             plural(report.observations, "observation"),
             percent(Some(report.load)),
             percent(Some(report.drop_chance)),
             value_parsers::show_bits(report.disk_bytes.saturating_mul(8)),
-        );
+        ));
     }
     Ok(())
 }

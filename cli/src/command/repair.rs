@@ -10,6 +10,7 @@ use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::plural;
 use crate::wait::Wait;
 
@@ -49,13 +50,13 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     }
     output.flush()?;
     if !global.quiet {
-        eprintln!("dedupstore: {}: {}", path.display(), summary(&report));
+        standard_error::message(format_args!("{}: {}", path.display(), summary(&report)));
     }
     if report.remaining.is_empty() {
         return Ok(());
     }
     for finding in &report.remaining {
-        eprintln!("dedupstore: not repaired: {finding}");
+        standard_error::message(format_args!("not repaired: {finding}"));
     }
     Err(Failure::AnswerIsNo)
 }

@@ -14,7 +14,8 @@ use crate::html_report;
 use crate::input::{Block, InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::output::Output;
-use crate::table::{grouped, percent, render};
+use crate::standard_error;
+use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
 /// Measure the errors of filters on your own log or on a synthetic stream
@@ -109,27 +110,33 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         }
         Ok(simulation)
     };
-    let (simulation, name, without_key) = match arguments.stream {
+    let (simulation, name, skipped) = match arguments.stream {
         Some(stream) => {
             let keys = stream.open(arguments.count, arguments.seed);
             let simulation = with_filters(Simulation::for_stream(&keys, arguments.seed))?;
             let simulation = over_stream(simulation, stream, arguments.count, arguments.seed);
-            (simulation, stream.to_string(), 0)
+            (simulation, stream.to_string(), Skipped::default())
         }
         None => {
             let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
             let name = inputs.name();
             let empty = Simulation::new(arguments.seed, Truth::for_fingerprints());
             let mut simulation = with_filters(empty)?;
-            let without_key = over_log(&mut simulation, &inputs, &arguments.key)?;
-            (simulation, name, without_key)
+            let skipped = over_log(&mut simulation, &inputs, &arguments.key)?;
+            if let Some(too_long) = inputs.too_long(skipped.too_long, "skipped")
+                && !global.quiet
+            {
+                standard_error::message(too_long);
+            }
+            (simulation, name, skipped)
         }
     };
+    let Skipped { without_key, .. } = skipped;
     let lines = simulation.count() + without_key;
     if let Some(missing) = arguments.key.missing_keys(without_key, lines, "skipped")
         && !global.quiet
     {
-        eprintln!("dedupstore: {missing}");
+        standard_error::message(missing);
     }
     let render = match (arguments.json, arguments.csv) {
         (true, _) => as_json,
@@ -178,15 +185,22 @@ fn over_stream(
     simulation
 }
 
-/// Runs the simulation over a log; returns the number of lines without a key.
+/// The numbers of lines that a simulation skips.
+#[derive(Default)]
+struct Skipped {
+    without_key: u64,
+    too_long: u64,
+}
+
+/// Runs the simulation over a log.
 fn over_log(
     simulation: &mut Simulation,
     inputs: &Inputs,
     key: &KeyArguments,
-) -> Result<u64, Failure> {
+) -> Result<Skipped, Failure> {
     let clock = WallClock::start();
     let mut keys = key.reader()?;
-    let mut without_key = 0;
+    let (mut without_key, mut too_long) = (0, 0);
     let mut push = |simulation: &mut Simulation, content: &[u8]| match keys.key(content) {
         Some(key) => simulation.push_key(key, &clock),
         None => without_key += 1,
@@ -195,12 +209,16 @@ fn over_log(
         match block {
             Block::Lines(lines) => lines.for_each(|line| push(simulation, line.content)),
             Block::Unterminated(line) => push(simulation, line.content),
+            Block::LongLine(piece) => too_long += u64::from(piece.is_first),
             Block::Pause => {}
         }
         Ok(())
     })?;
     simulation.flush(&clock);
-    Ok(without_key)
+    Ok(Skipped {
+        without_key,
+        too_long,
+    })
 }
 
 struct WallClock(Instant);
@@ -275,11 +293,11 @@ fn as_table(runs: &[RunSummary]) -> String {
         })
         .collect();
     format!(
-        "{}: {} keys, {} distinct, {} repeats{}\n\n{}",
+        "{}: {}, {} distinct, {}{}\n\n{}",
         first.stream,
-        grouped(first.count),
+        plural(first.count, "key"),
         grouped(first.distinct),
-        grouped(first.repeats),
+        plural(first.repeats, "repeat"),
         repeat_distances(&first.gaps),
         render(
             &[
@@ -321,8 +339,8 @@ fn repeat_distances(gaps: &[(u64, u64)]) -> String {
     match total {
         0 => String::new(),
         _ => format!(
-            "; half of the repeats are at most {} keys back, 90 % at most {}",
-            grouped(within(0.5)),
+            "; half of the repeats are at most {} back, 90 % at most {}",
+            plural(within(0.5), "key"),
             grouped(within(0.9))
         ),
     }

@@ -10,6 +10,7 @@ use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::plural;
 use crate::wait::Wait;
 
@@ -61,11 +62,11 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let path = path.display();
     match corrupt {
         _ if global.quiet || arguments.json => {}
-        0 => eprintln!("dedupstore: {path} is intact"),
-        _ => eprintln!(
-            "dedupstore: {path} is corrupt ({}); repair it: dedupstore repair {path}",
+        0 => standard_error::message(format_args!("{path} is intact")),
+        _ => standard_error::message(format_args!(
+            "{path} is corrupt ({}); repair it: dedupstore repair {path}",
             plural(corrupt as u64, "finding")
-        ),
+        )),
     }
     match findings.iter().any(Finding::is_damage) {
         true => Err(Failure::AnswerIsNo),

@@ -9,15 +9,17 @@ mod clock;
 mod json;
 mod json_members;
 mod key;
+mod line;
 mod normalization;
 #[cfg(feature = "patterns")]
 mod pattern;
 mod shape;
 
-pub use buffer::{Line, LineBuffer, LineTooLong, Lines};
+pub use buffer::{LineBuffer, LineTooLong, Part, Piece};
 pub use clock::LineClock;
 pub use json::{JsonPath, JsonPathError};
 pub use key::{KeyReader, KeySelector, KeySelectorError};
+pub use line::{Line, Lines};
 pub use normalization::{Normalization, UnknownNormalization};
 #[cfg(feature = "patterns")]
 pub use pattern::{KeyPattern, KeyPatternError};

@@ -183,6 +183,12 @@ pub enum StoreError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// A file of the store was deleted while the store was open.
+    #[error("{file} was deleted while the store was in use; what this run recorded is lost")]
+    Deleted {
+        /// A deleted file.
+        file: StoreFile,
+    },
     /// A background thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

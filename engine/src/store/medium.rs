@@ -118,6 +118,12 @@ pub trait Medium: Send + Sync + 'static {
         work();
     }
 
+    /// Returns a file that was deleted while it was open. What is written to it is lost when it
+    /// is closed, although no write fails. By default there is none.
+    fn deleted_file(&self) -> Option<StoreFile> {
+        None
+    }
+
     /// Waits to give another process that writes to the files time to make progress. By
     /// default does not wait: nobody else writes to a medium in memory.
     fn pause(&self, _time: Duration) {}

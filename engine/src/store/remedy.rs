@@ -66,16 +66,18 @@ pub enum Remedy {
     ChangeArguments,
     /// Free disk space.
     FreeDiskSpace,
-    /// Raise the limit on the size of files.
-    RaiseFileSizeLimit,
     /// Check who may read and write the files.
     CheckPermissions,
     /// Use a shorter name or path.
     ShortenPath,
     /// Close files, or raise the limit of open files.
     RaiseFileLimit,
+    /// Raise the limit of the size of files, or create a smaller store.
+    RaiseFileSizeLimit,
     /// Open the store again: that recovers what was recorded.
     Reopen,
+    /// Restore the store from a backup, or create it again.
+    Restore,
     /// Call [`verify`](crate::store::verify) to see whether the store is intact.
     Verify,
 }
@@ -120,12 +122,13 @@ impl StoreError {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     Remedy::CheckPermissions
                 }
-                io::ErrorKind::FileTooLarge => Remedy::RaiseFileSizeLimit,
                 io::ErrorKind::InvalidFilename => Remedy::ShortenPath,
+                io::ErrorKind::FileTooLarge => Remedy::RaiseFileSizeLimit,
                 _ if is_file_limit(source) => Remedy::RaiseFileLimit,
                 _ => Remedy::Verify,
             },
             StoreError::Thread(_) | StoreError::Poisoned { .. } => Remedy::Reopen,
+            StoreError::Deleted { .. } => Remedy::Restore,
         }
     }
 }
@@ -143,11 +146,14 @@ impl CreateError {
     }
 }
 
-/// Returns whether the process or the system has too many open files.
+/// Returns whether the process or the system has too many open files. These errors have the same
+/// numbers on every Unix.
 fn is_file_limit(error: &io::Error) -> bool {
-    // ENFILE and EMFILE, which have the same numbers on every Unix.
-    cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24))
+    cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
+
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
 
 fn change(option: CreateOption) -> Remedy {
     Remedy::ChangeOption { option }
@@ -161,11 +167,11 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn too_many_open_files_are_not_called_corrupt() {
-        for number in [24, 23] {
+        for errno in [EMFILE, ENFILE] {
             let error = StoreError::Io {
                 operation: "open",
                 place: Place::Path("a.dds".into()),
-                source: io::Error::from_raw_os_error(number),
+                source: io::Error::from_raw_os_error(errno),
             };
             assert_eq!(error.remedy(), Remedy::RaiseFileLimit);
         }

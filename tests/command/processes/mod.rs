@@ -6,15 +6,19 @@ mod full_disk;
 mod half_made;
 mod killed_filter;
 mod killed_writer;
+mod metrics;
 mod missing_files;
 mod siege;
+mod signals;
 mod signals_and_pipes;
 mod store_errors;
+mod torn_output;
 mod waiting;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use dedupstore::store::Store;
 use dedupstore_tests::siege::SmallDisk;
@@ -67,6 +71,25 @@ fn create(store: &Path, memory: &str, log_size: &str) {
         "--seed",
         "1",
     ]);
+}
+
+/// Sends a signal to a process.
+fn signal(child: &Child, name: &str) {
+    let number = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &number]).status();
+    assert!(sent.expect("sent").success());
+}
+
+#[track_caller]
+fn exit_code_within(child: &mut Child, limit: Duration) -> Option<i32> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("status") {
+            return status.code();
+        }
+        assert!(started.elapsed() < limit, "still running");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Returns a number from the environment, for longer runs than the default.

@@ -265,6 +265,17 @@ impl Medium for Directory {
         });
     }
 
+    /// A deleted file has no name left. A store that was moved still has all its names.
+    #[cfg(unix)]
+    fn deleted_file(&self) -> Option<StoreFile> {
+        use std::os::unix::fs::MetadataExt;
+        let is_deleted = |file: &StoreFile| {
+            let metadata = self.file(*file).and_then(|file| file.metadata());
+            metadata.is_ok_and(|metadata| metadata.nlink() == 0)
+        };
+        StoreFile::ALL.into_iter().find(is_deleted)
+    }
+
     fn unix_seconds(&self) -> u64 {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         now.map_or(0, |since| since.as_secs())

@@ -1,0 +1,194 @@
+//! A run of `filter`, whatever remembers the keys.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use dedupstore::lines::KeyReader;
+use serde_json::json;
+
+use crate::command::filter::{Arguments, StatsFormat};
+use crate::error::Failure;
+use crate::input::{Block, Inputs};
+use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
+use crate::metrics::Metrics;
+use crate::progress::Progress;
+use crate::standard_error;
+
+/// A run of the command.
+pub struct FilterRun<'a> {
+    started: Instant,
+    inputs: Inputs,
+    arguments: &'a Arguments,
+    quiet: bool,
+    counts: Arc<RunCounts>,
+}
+
+/// The counts of a finished run.
+pub struct Outcome {
+    before: Status,
+    after: Status,
+    bytes: u64,
+    /// Why not all inputs were read.
+    problem: Option<Failure>,
+}
+
+impl<'a> FilterRun<'a> {
+    pub fn new(inputs: Inputs, arguments: &'a Arguments, quiet: bool) -> Self {
+        let counts = RunCounts {
+            consumed_bytes: inputs.consumed(),
+            ..RunCounts::default()
+        };
+        FilterRun {
+            started: Instant::now(),
+            inputs,
+            arguments,
+            quiet,
+            counts: Arc::new(counts),
+        }
+    }
+
+    fn settings(&self, keys: KeyReader) -> FilterSettings {
+        FilterSettings {
+            keys,
+            print: match (self.arguments.annotate, self.arguments.repeated) {
+                (true, _) => Print::All,
+                (false, true) => Print::Repeats,
+                (false, false) => Print::New,
+            },
+            line_end: self.arguments.key.line_end(),
+            line_buffered: self.arguments.line_buffered,
+            threads: self.arguments.threads,
+        }
+    }
+
+    /// Reads all inputs and prints the lines asked for.
+    pub fn filter<S: SeenKeys>(&self, seen: &mut S, keys: KeyReader) -> Result<Outcome, Failure> {
+        if self.inputs.is_terminal() && !self.quiet {
+            standard_error::message("reading lines from the terminal; end with Ctrl-D");
+        }
+        let before = seen.status();
+        let metrics = self.start_metrics(seen, before)?;
+        let settings = self.settings(keys);
+        let line_end = settings.line_end;
+        let finished_at_close = metrics
+            .as_ref()
+            .is_some_and(|metrics| seen.finish_metrics_at_close(metrics));
+        let mut line_filter = LineFilter::new(seen, settings, Arc::clone(&self.counts))?;
+        let mut progress = Progress::new(&self.inputs, self.quiet);
+        let consume = |block: Block<'_>| {
+            match block {
+                Block::Lines(lines) => line_filter.lines(lines),
+                Block::Unterminated(line) => line_filter.unterminated(line),
+                Block::LongLine(piece) => line_filter.long_line(piece),
+                Block::Pause => line_filter.flush(),
+            }?;
+            progress.show(|| self.lines(&before, &line_filter.status()));
+            if let Some(metrics) = &metrics {
+                metrics.publish(|| line_filter.status());
+            }
+            Ok(())
+        };
+        let read =
+            self.inputs
+                .for_each_block_despite_problems(line_end, consume, standard_error::failure);
+        drop(progress);
+        // Also if the input failed: lines whose verdict is known are delivered.
+        let flushed = match read {
+            Err(Failure::ClosedPipe | Failure::Signal(_)) => Ok(()),
+            _ => line_filter.flush(),
+        };
+        let after = seen.status();
+        if let Some(metrics) = &metrics
+            && !finished_at_close
+        {
+            metrics.finish(Some(after));
+        }
+        let read = read?;
+        flushed?;
+        Ok(Outcome {
+            before,
+            after,
+            bytes: read.bytes,
+            problem: read.problem,
+        })
+    }
+
+    fn start_metrics(
+        &self,
+        seen: &impl SeenKeys,
+        before: Status,
+    ) -> Result<Option<Arc<Metrics>>, Failure> {
+        let Some(path) = &self.arguments.metrics else {
+            return Ok(None);
+        };
+        let metrics = Metrics::start(
+            path,
+            self.arguments.metrics_every,
+            before,
+            Arc::clone(&self.counts),
+            self.quiet,
+            seen.look(),
+        )?;
+        Ok(Some(Arc::new(metrics)))
+    }
+
+    fn without_key(&self) -> u64 {
+        self.counts.without_key.load(Ordering::Relaxed)
+    }
+
+    fn too_long(&self) -> u64 {
+        self.counts.too_long.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of lines of this run.
+    fn lines(&self, before: &Status, now: &Status) -> u64 {
+        let judged = (now.new + now.seen).saturating_sub(before.new + before.seen);
+        judged + self.without_key() + self.too_long()
+    }
+
+    /// Reports what is noteworthy, and the statistics if asked for. Fails if an input could not
+    /// be read.
+    pub fn report(&self, outcome: Outcome) -> Result<(), Failure> {
+        const TREATMENT: &str = "treated as new, but not recorded";
+        let lines = self.lines(&outcome.before, &outcome.after);
+        let (without_key, key) = (self.without_key(), &self.arguments.key);
+        let missing = key.missing_keys(without_key, lines - self.too_long(), TREATMENT);
+        let too_long = self.inputs.too_long(self.too_long(), TREATMENT);
+        if !self.quiet {
+            for message in [missing, too_long].into_iter().flatten() {
+                standard_error::message(message);
+            }
+        }
+        if let Some(StatsFormat::Json) = self.arguments.stats {
+            standard_error::line(self.statistics(&outcome, lines));
+        }
+        match outcome.problem {
+            Some(problem) => Err(problem),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts are of this run; load and error rates depend on all runs.
+    fn statistics(&self, outcome: &Outcome, lines: u64) -> serde_json::Value {
+        let Outcome { before, after, .. } = outcome;
+        let seconds = self.started.elapsed().as_secs_f64();
+        json!({
+            "schema": 1,
+            "lines": lines,
+            "new": after.new - before.new,
+            "seen": after.seen - before.seen,
+            "without_key": self.without_key(),
+            "too_long": self.too_long(),
+            "bytes": outcome.bytes,
+            "seconds": seconds,
+            "lines_per_second": lines as f64 / seconds.max(1e-9),
+            "load": after.load,
+            "drop_chance": after.drop_chance,
+            "estimated_fpr": after.audited_fpr.map_or(after.drop_chance, |fpr| fpr.value),
+            "estimated_fpr_interval": after.audited_fpr.map(|fpr| [fpr.low, fpr.high]),
+            "estimated_fnr": after.audited_fnr.map(|fnr| fnr.value),
+            "estimated_fnr_interval": after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
+        })
+    }
+}
