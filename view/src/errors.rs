@@ -4,10 +4,14 @@ use std::fmt::{self, Display};
 
 use dedupstore::CreateError;
 use dedupstore::filter::BuildError;
+use dedupstore::lines::KeyOptionsError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
+use crate::key::{
+    created_for_key, drop_options, line_end_in_words, line_end_option, selector_options,
+};
 use crate::numbers::{grouped, show_bits};
 
 /// Formats an error with the store's path and the command to run next.
@@ -41,12 +45,48 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
             option,
             stored,
             requested,
-        } if let Some(flag) = flag(*option) => format!(
-            "{path} was created with {flag} {stored}, which contradicts {flag} {requested}; omit \
-             the option, or create another store: dedupstore create OTHER.dds {flag} {requested}"
+        } => mismatch_message(&path, *option, stored, requested)
+            .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
+        StoreError::Key(KeyOptionsError::NothingDropsParameters { normalization }) => format!(
+            "--drop-parameter needs --normalize crawl; the normalization of {path} is \
+             {normalization}"
         ),
         _ => format!("{}; {next}", what(&path, error)),
     }
+}
+
+/// Says that an option contradicts the store; None if the command line has no such option.
+fn mismatch_message(
+    path: &str,
+    option: CreateOption,
+    stored: &str,
+    requested: &str,
+) -> Option<String> {
+    let (created, flags) = match option {
+        CreateOption::Key => (created_for_key(stored), selector_options(requested)),
+        CreateOption::DropParameters => {
+            let created = match stored {
+                "" => "without --drop-parameter".to_owned(),
+                stored => format!("with {}", drop_options(stored)),
+            };
+            (created, drop_options(requested))
+        }
+        CreateOption::LineEnd => (
+            format!("for lines that {}", line_end_in_words(stored)),
+            line_end_option(requested).to_owned(),
+        ),
+        option => {
+            let flag = flag(option)?;
+            (
+                format!("with {flag} {stored}"),
+                format!("{flag} {requested}"),
+            )
+        }
+    };
+    Some(format!(
+        "{path} was created {created}, which contradicts {flags}; omit the option, or create \
+         another store: dedupstore create OTHER.dds {flags}"
+    ))
 }
 
 /// Formats the error of a repair with the store's path and the command to run next.
@@ -75,8 +115,8 @@ pub fn merge_error_message(error: &MergeError) -> String {
         MergeError::Store { path, error } => error_message(path.display(), error),
         _ => format!(
             "{error}; nothing was created. Two stores can be merged if both have a `bloom` \
-             filter with the same parameters, memory, seed and normalization: compare them with \
-             `dedupstore inspect`. If they differ, feed the logs of both to one store"
+             filter with the same parameters, memory, seed, key and normalization: compare them \
+             with `dedupstore inspect`. If they differ, feed the logs of both to one store"
         ),
     }
 }
@@ -151,6 +191,7 @@ fn flag(option: CreateOption) -> Option<&'static str> {
         CreateOption::Seed => Some("--seed"),
         CreateOption::LogSize => Some("--log-size"),
         CreateOption::Normalization => Some("--normalize"),
+        CreateOption::DropParameters => Some("--drop-parameter"),
         _ => None,
     }
 }

@@ -459,6 +459,9 @@ mod tests {
                 .map(|(name, index)| Step { name: Some(name.as_str().into()), index: Some(index) })
                 .collect();
             let document: Option<Value> = serde_json::from_str(&line).ok();
+            // A number such as 1e1000 is JSON, but no f64.
+            let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&line).is_ok();
+            prop_assume!(document.is_some() || !is_json);
             let expected = document.as_ref().and_then(|document| parsed(document, &steps));
             let path = JsonPath::of(steps);
             let mut buffers = JsonBuffers::default();

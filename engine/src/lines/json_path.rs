@@ -116,7 +116,7 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
         escaped = c == '\\' && !escaped;
         ends
     })? + 1;
-    let raw = inside[1..end].replace("\\'", "'");
+    let raw = without_escaped_quotes(&inside[1..end])?;
     let mut decoded = Vec::new();
     decode(raw.as_bytes(), &mut decoded)?;
     let step = Step {
@@ -124,6 +124,22 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
         index: None,
     };
     Some((step, inside[end + 1..].strip_prefix(']')?))
+}
+
+/// Resolves `\'`, the only escape that JSON strings do not have.
+fn without_escaped_quotes(text: &str) -> Option<String> {
+    let mut raw = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next()? {
+                '\'' => raw.push('\''),
+                other => raw.extend(['\\', other]),
+            },
+            other => raw.push(other),
+        }
+    }
+    Some(raw)
 }
 
 /// Parses a token of a JSON pointer: `~1` stands for `/`, and `~0` for `~`.

@@ -216,7 +216,8 @@ mod tests {
         #[test]
         fn numbers_are_those_of_a_parser(text in "[-+]?[0-2]{0,3}[.e]?[-+]?[0-2]{0,2}[.e]?[0-2]{0,2}") {
             let whole = number_length(text.as_bytes()) == Some(text.len());
-            let read = serde_json::from_str::<serde_json::Number>(&text);
+            // Not read as a number: 1e1000 is JSON, but no f64.
+            let read = serde_json::from_str::<serde::de::IgnoredAny>(&text);
             prop_assert_eq!(whole, read.is_ok(), "{}", text);
         }
     }

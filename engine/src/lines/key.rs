@@ -56,6 +56,15 @@ impl KeySelector {
         }
     }
 
+    /// Returns the regular expression, if there is one.
+    pub fn expression(&self) -> Option<&str> {
+        match self {
+            #[cfg(feature = "patterns")]
+            KeySelector::Pattern(pattern) => Some(pattern.as_str()),
+            _ => None,
+        }
+    }
+
     /// Returns the fields and their delimiter, if fields are selected.
     pub fn selected_fields(&self) -> Option<(FieldList, Option<u8>)> {
         match self {

@@ -274,11 +274,19 @@ mod tests {
             }),
             "[a,%é \"]{1,6}(\\[[0-9]\\])?"
                 .prop_map(|path| KeySelector::Json(path.parse().expect("a path"))),
-            #[cfg(feature = "patterns")]
-            "[a,%é \\\\n=+]{0,5}x".prop_map(|text| {
-                KeySelector::Pattern(regex::escape(&text).parse().expect("a pattern"))
-            }),
+            any_pattern(),
         ]
+    }
+
+    #[cfg(feature = "patterns")]
+    fn any_pattern() -> impl Strategy<Value = KeySelector> {
+        "[a,%é \\\\n=+]{0,5}x"
+            .prop_map(|text| KeySelector::Pattern(regex::escape(&text).parse().expect("a pattern")))
+    }
+
+    #[cfg(not(feature = "patterns"))]
+    fn any_pattern() -> impl Strategy<Value = KeySelector> {
+        Just(KeySelector::WholeLine)
     }
 
     proptest! {

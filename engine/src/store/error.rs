@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use super::create::CreateOption;
 use super::medium::StoreFile;
 use crate::filter::SpecError;
+use crate::lines::{KeyOptionsError, KeyRuleError};
 use crate::seen_set::CreateError;
 
 /// The reason why a store cannot be created, opened or used.
@@ -67,6 +68,18 @@ pub enum StoreError {
     /// The store has a filter of a newer version.
     #[error("the store's filter is not supported: {0}")]
     UnknownFilter(#[source] SpecError),
+    /// The store's keys are found in a way that this program does not know.
+    #[error("the store's keys are found by `{recorded}`, which is not supported: {error}")]
+    UnknownKey {
+        /// What the store records.
+        recorded: String,
+        /// The part that is not supported.
+        #[source]
+        error: KeyRuleError,
+    },
+    /// The options about keys contradict each other.
+    #[error(transparent)]
+    Key(KeyOptionsError),
     /// Another process or another handle writes to the store.
     #[error("{} is in use by another process", path.display())]
     InUse {
@@ -107,8 +120,8 @@ pub enum StoreError {
         /// The largest number.
         maximum: usize,
     },
-    /// The filter's text and the name of the normalization do not fit into the superblock.
-    #[error("the filter's text and the normalization take {bytes} bytes; at most {maximum} fit")]
+    /// The filter's text and the key's text do not fit into the superblock.
+    #[error("the texts of the filter and the key take {bytes} bytes; at most {maximum} fit")]
     ParametersTooLong {
         /// Their length, in bytes.
         bytes: usize,
