@@ -17,6 +17,7 @@ mod key_arguments;
 mod line_filter;
 mod log_sample;
 mod metrics;
+mod missing_keys;
 mod open_store;
 mod output;
 mod progress;

@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lines::Normalization;
-use dedupstore::store::{
-    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store,
-};
+use dedupstore::lines::{KeyOptions, KeyRule};
+use dedupstore::store::{CreateOptions, Durability, OpenOptions, RecoveryReport, Store};
+use dedupstore_view::key_options_quoted;
 
 use crate::error::Failure;
 use crate::table::plural;
@@ -34,7 +33,12 @@ pub fn open_or_create(
         .map_err(Failure::store(path))?;
     let message = match exists {
         true => recovered(path, store.recovery()),
-        false => Some(created(path, &store)),
+        false => {
+            let rule = store.parameters().key_rule(&KeyOptions::default());
+            let key = recorded_key(&rule.map_err(Failure::store(path))?);
+            let key = key.map_or(String::new(), |key| format!("; its {key}"));
+            Some(created(path, &store) + &key)
+        }
     };
     if let Some(message) = message
         && !quiet
@@ -44,16 +48,12 @@ pub fn open_or_create(
     Ok(store)
 }
 
-/// Returns how the keys of a store are normalized.
-pub fn normalization(path: &Path, store: &Parameters) -> Result<Normalization, Failure> {
-    store.normalization.parse().map_err(|_| {
-        Failure::Usage(format!(
-            "{} normalizes its keys with `{}`, which this version of dedupstore does not support; \
-             use a newer version",
-            path.display(),
-            store.normalization
-        ))
-    })
+/// Describes a recorded rule; None if keys are unchanged lines.
+pub fn recorded_key(rule: &KeyRule) -> Option<String> {
+    match key_options_quoted(rule) {
+        options if options.is_empty() => None,
+        options => Some(format!("key options, for every run: {options}")),
+    }
 }
 
 /// Describes a new store.

@@ -47,11 +47,18 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
             requested,
         } => mismatch_message(&path, *option, stored, requested)
             .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
-        StoreError::Key(KeyOptionsError::NothingDropsParameters { normalization }) => format!(
-            "--drop-parameter needs --normalize crawl; the normalization of {path} is \
-             {normalization}"
-        ),
+        StoreError::Key(error) => key_error_message(error),
         _ => format!("{}; {next}", what(&path, error)),
+    }
+}
+
+/// Formats the error of options about keys that contradict each other.
+pub fn key_error_message(error: &KeyOptionsError) -> String {
+    match error {
+        KeyOptionsError::NothingDropsParameters { normalization } => format!(
+            "--drop-parameter needs --normalize crawl; the normalization is {normalization}"
+        ),
+        _ => error.to_string(),
     }
 }
 
@@ -83,9 +90,14 @@ fn mismatch_message(
             )
         }
     };
+    // Without it, the store to create would drop nothing.
+    let needed = match option {
+        CreateOption::DropParameters => "--normalize crawl ",
+        _ => "",
+    };
     Some(format!(
         "{path} was created {created}, which contradicts {flags}; omit the option, or create \
-         another store: dedupstore create OTHER.dds {flags}"
+         another store: dedupstore create OTHER.dds {needed}{flags}"
     ))
 }
 

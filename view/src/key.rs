@@ -42,12 +42,14 @@ fn selector_in_words(selector: &KeySelector) -> String {
     }
 }
 
-/// Says which parameters are dropped besides those of the normalization: `, also without the parameters ref`.
+/// Says which parameters are dropped besides those of the normalization:
+/// `, also without the parameter ref`.
 pub fn dropped_parameters(rule: Option<&str>) -> String {
     let dropped = rule.and_then(|rule| rule.parse::<KeyRule>().ok());
     let dropped = dropped.map_or(Vec::new(), |rule| rule.drop_parameters);
     match &dropped[..] {
         [] => String::new(),
+        [name] => format!(", also without the parameter {name}"),
         names => {
             let names: Vec<String> = names.iter().map(ToString::to_string).collect();
             format!(", also without the parameters {}", names.join(", "))
@@ -69,6 +71,11 @@ pub(crate) fn selector_options(rule: &str) -> String {
         Ok(rule) => quoted_words(&selector_words(&rule.selector)),
         Err(_) => rule.to_owned(),
     }
+}
+
+/// Returns the options of the command line for a rule, as a shell needs them.
+pub fn key_options_quoted(rule: &KeyRule) -> String {
+    quoted_words(&key_options(rule))
 }
 
 /// Returns the options of the command line for a rule, one word each, not quoted.
@@ -139,7 +146,9 @@ fn quoted_words(words: &[String]) -> String {
 /// Quotes a word for a shell if it needs it.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&byte);
-    match !word.is_empty() && word.bytes().all(is_plain) {
+    // A comma alone would look like part of the sentence around it.
+    let has_letter = word.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    match has_letter && word.bytes().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     }
@@ -161,7 +170,7 @@ mod tests {
             (
                 "field=1+4-6,delimiter=%2C,end=nul",
                 "fields 1,4-6, separated by `,`; lines end with NUL",
-                "--field 1,4-6 --delimiter , --null",
+                "--field 1,4-6 --delimiter ',' --null",
             ),
             (
                 "field=2-,delimiter=%09,end=crlf",
@@ -173,7 +182,7 @@ mod tests {
         ] {
             assert_eq!(key_in_words(rule), words);
             let found = match rule.parse::<KeyRule>() {
-                Ok(rule) => quoted_words(&key_options(&rule)),
+                Ok(rule) => key_options_quoted(&rule),
                 Err(_) => selector_options(rule),
             };
             assert_eq!(found, options);

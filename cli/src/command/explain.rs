@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
+use dedupstore::lines::{KeyOptions, KeyReader};
 use dedupstore::store::ReadOnlyStore;
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::open_store;
 use crate::output::Output;
 use crate::table::percent;
 
@@ -25,7 +25,7 @@ pub struct Arguments {
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
-    /// The key
+    /// The key itself, not a line that has it. It is normalized as the store records
     #[arg(value_name = "KEY")]
     key: OsString,
 
@@ -63,14 +63,15 @@ const MAX_ROWS: usize = 32;
 
 impl Explanation {
     fn of(store: &ReadOnlyStore, arguments: &Arguments) -> Result<Self, Failure> {
-        let normalization = open_store::normalization(&arguments.store, store.parameters())?;
-        let mut normalized = Vec::new();
+        let rule = store.parameters().key_rule(&KeyOptions::default());
+        let rule = rule.map_err(Failure::store(&arguments.store))?;
         let key = arguments.key.as_encoded_bytes();
-        let normalized = normalization.apply(key, &mut normalized);
-        let fingerprint = store.hasher().fingerprint(normalized);
+        let mut reader = KeyReader::of(rule);
+        let normalized = written_key(store, &mut reader, key);
+        let fingerprint = store.hasher().fingerprint(&normalized);
         Ok(Explanation {
             key: String::from_utf8_lossy(key).into_owned(),
-            normalized: String::from_utf8_lossy(normalized).into_owned(),
+            normalized: String::from_utf8_lossy(reader.shown(&normalized)).into_owned(),
             fingerprint: fingerprint.0,
             verdict: store.contains_fingerprint(fingerprint),
             evidence: store.filter().evidence(store.filter_region(), fingerprint),
@@ -146,6 +147,16 @@ impl Explanation {
 
     fn because(&self, store: &ReadOnlyStore) -> String {
         self.evidence.in_words(&store.filter().cell_layout())
+    }
+}
+
+/// Returns the key to hash. Where keys are JSON values, a key such as 7 stands for the number if
+/// the store has seen it, and otherwise for the string.
+fn written_key(store: &ReadOnlyStore, reader: &mut KeyReader, key: &[u8]) -> Vec<u8> {
+    let value = reader.written_json_value(key);
+    match value.filter(|value| store.contains(value).is_seen()) {
+        Some(value) => value.to_vec(),
+        None => reader.written_key(key).to_vec(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use dedupstore::lines::{KeyReader, Normalization};
+use dedupstore::lines::{KeyReader, KeyRule};
 use dedupstore::store::{CreateOptions, Durability, ReadOnlyStore};
 use dedupstore::{CreateError, Memory, SeenSet, SeenSetBuilder};
 use serde_json::json;
@@ -18,6 +18,7 @@ use crate::input::{Block, InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::line_filter::{FilterSettings, LineFilter, Print, SeenKeys, Status};
 use crate::metrics::{Metrics, Reading};
+use crate::missing_keys;
 use crate::open_store;
 use crate::progress::Progress;
 use crate::store_backend::StoreBackend;
@@ -90,7 +91,7 @@ fn long_about() -> String {
          a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
          one with too few fields for --field, is printed as a new line and not recorded.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
-         an existing one keeps its filter, memory, seed and normalization. \
+         an existing one keeps its filter, memory, seed and key options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
          but it is never lost.",
         default_filter::description()
@@ -102,7 +103,7 @@ Examples:
   dedupstore filter links.txt > new.txt
   dedupstore filter links.dds today.txt >> new.txt   only lines that no earlier run has seen
   dedupstore filter --field 7 --stats json access.log.*.gz
-  dedupstore filter links.dds --json-key request.url --normalize whatwg crawl.jsonl.zst
+  dedupstore filter links.dds --json-key request.url --normalize crawl crawl.jsonl.zst
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
@@ -113,7 +114,7 @@ enum StatsFormat {
 
 pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
-    let selector = arguments.key.selector()?;
+    let key = arguments.key.options();
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
     let run = Run {
         started: Instant::now(),
@@ -121,34 +122,32 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
         arguments,
         quiet: global.quiet,
     };
-    let requested = run.arguments.key.normalization();
     match store {
         None if run.arguments.sync.is_some() => Err(Failure::Usage(
             "--sync needs a store; name one before the files, for example links.dds".to_owned(),
         )),
         None => {
-            let keys = KeyReader::new(selector, requested.unwrap_or_default());
+            let rule = key.rule()?;
             let mut set = run.new_set()?;
-            run.filter(&mut set, keys)?.report(&run)
+            run.filter(&mut set, &rule)?.report(&run, &rule)
         }
         Some(path) if run.arguments.dry_run => {
-            let (mut set, normalization) = run.copy_of(&path)?;
-            let keys = KeyReader::new(selector, normalization);
-            run.filter(&mut set, keys)?.report(&run)
+            let (mut set, rule) = run.copy_of(&path)?;
+            run.filter(&mut set, &rule)?.report(&run, &rule)
         }
         Some(path) => {
             let durability = run.arguments.sync.unwrap_or_default();
             let options = run.store_options();
             let store = open_store::open_or_create(&path, &options, durability, run.quiet)?;
-            let normalization = open_store::normalization(&path, store.parameters())?;
-            let keys = KeyReader::new(selector, normalization);
+            let rule = store.parameters().key_rule(&key);
+            let rule = rule.map_err(Failure::store(&path))?;
             let mut backend = StoreBackend::new(store);
-            let outcome = run.filter(&mut backend, keys);
+            let outcome = run.filter(&mut backend, &rule);
             // Also if the input failed: the store keeps what was delivered before that.
             let closed = backend.close();
             let outcome = outcome?;
             closed?;
-            outcome.report(&run)
+            outcome.report(&run, &rule)
         }
     }
 }
@@ -181,10 +180,7 @@ impl Run {
     /// Returns the options of a new store, which an existing one must agree with.
     fn store_options(&self) -> CreateOptions {
         let options = self.arguments.filter.options();
-        match self.arguments.key.normalization() {
-            Some(normalization) => options.normalization(normalization.recorded()),
-            None => options,
-        }
+        options.key(self.arguments.key.options())
     }
 
     /// Creates an empty set in memory.
@@ -192,44 +188,44 @@ impl Run {
         Ok(self.arguments.filter.options().in_memory()?)
     }
 
-    /// Copies a store's filter into memory; returns how its keys are normalized. The set is
-    /// empty if there is no store.
-    fn copy_of(&self, path: &Path) -> Result<(SeenSet, Normalization), Failure> {
-        let requested = self.arguments.key.normalization();
+    /// Copies a store's filter into memory; returns how its keys are found. The set is empty if
+    /// there is no store.
+    fn copy_of(&self, path: &Path) -> Result<(SeenSet, KeyRule), Failure> {
+        let key = self.arguments.key.options();
         if std::fs::symlink_metadata(path).is_err() {
-            return Ok((self.new_set()?, requested.unwrap_or_default()));
+            return Ok((self.new_set()?, key.rule()?));
         }
         let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
         store
             .check_agreement(&self.store_options())
             .map_err(Failure::store(path))?;
         let parameters = store.parameters();
-        let normalization = open_store::normalization(path, parameters)?;
+        let rule = parameters.key_rule(&key).map_err(Failure::store(path))?;
         let mut region = Memory::zeroed(store.filter_region().len()).map_err(CreateError::from)?;
         region.copy_from_slice(store.filter_region());
         let set = SeenSetBuilder::new(store.spec())
             .memory_bits(parameters.memory_bits)
             .seed(parameters.seed)
             .resume(region, store.registers().clone())?;
-        Ok((set, normalization))
+        Ok((set, rule))
     }
 
-    fn settings(&self, keys: KeyReader) -> FilterSettings {
+    fn settings(&self, rule: &KeyRule) -> FilterSettings {
         FilterSettings {
-            keys,
+            keys: KeyReader::of(rule.clone()),
             print: match (self.arguments.annotate, self.arguments.repeated) {
                 (true, _) => Print::All,
                 (false, true) => Print::Repeats,
                 (false, false) => Print::New,
             },
-            line_end: self.arguments.key.line_end(),
+            line_end: rule.line_end.byte(),
             line_buffered: self.arguments.line_buffered,
             threads: self.arguments.threads,
         }
     }
 
     /// Reads all inputs and prints the lines asked for.
-    fn filter(&self, seen: &mut impl SeenKeys, keys: KeyReader) -> Result<Outcome, Failure> {
+    fn filter(&self, seen: &mut impl SeenKeys, rule: &KeyRule) -> Result<Outcome, Failure> {
         if self.inputs.is_terminal() && !self.quiet {
             eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
         }
@@ -250,7 +246,7 @@ impl Run {
             None => None,
         };
         let mut progress = Progress::new(&self.inputs, self.quiet);
-        let settings = self.settings(keys);
+        let settings = self.settings(rule);
         let line_end = settings.line_end;
         let mut line_filter = LineFilter::new(seen, settings)?;
         let read = self.inputs.for_each_block(line_end, |block| {
@@ -312,8 +308,9 @@ impl Outcome {
         self.new_count() + self.seen_count() + self.without_key
     }
 
-    fn report(&self, run: &Run) -> Result<(), Failure> {
-        let missing = run.arguments.key.missing_keys(
+    fn report(&self, run: &Run, rule: &KeyRule) -> Result<(), Failure> {
+        let missing = missing_keys::message(
+            rule,
             self.without_key,
             self.lines(),
             "treated as new, but not recorded",

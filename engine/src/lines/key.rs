@@ -96,9 +96,8 @@ impl KeyReader {
     /// Creates a reader that selects keys and normalizes them.
     pub fn new(selector: KeySelector, normalization: Normalization) -> Self {
         KeyReader::of(KeyRule {
-            selector,
             normalization,
-            ..KeyRule::default()
+            ..KeyRule::from(selector)
         })
     }
 
@@ -163,6 +162,15 @@ impl KeyReader {
             KeySelector::Pattern(ref pattern) => pattern.find(line, &mut self.locations)?,
         };
         Some(self.normalizer.apply(key))
+    }
+
+    /// Returns the part of a key that a user should see: the mark of a JSON value that is not a
+    /// string is left out.
+    pub fn shown<'a>(&self, key: &'a [u8]) -> &'a [u8] {
+        match (&self.selector, key) {
+            (KeySelector::Json(_), [NOT_A_STRING, value @ ..]) => value,
+            _ => key,
+        }
     }
 
     /// Returns the key to hash for a key that a user wrote, without the line around it.

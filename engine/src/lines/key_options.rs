@@ -86,11 +86,7 @@ impl KeyRulePart {
 
     fn text(self, rule: &KeyRule) -> String {
         match self {
-            KeyRulePart::Selector => KeyRule {
-                selector: rule.selector.clone(),
-                ..KeyRule::default()
-            }
-            .to_string(),
+            KeyRulePart::Selector => KeyRule::from(rule.selector.clone()).to_string(),
             KeyRulePart::Normalization => rule.normalization.to_string(),
             KeyRulePart::DropParameters => {
                 let names = rule.drop_parameters.iter().map(ToString::to_string);

@@ -102,6 +102,16 @@ impl LineEnd {
     }
 }
 
+impl From<KeySelector> for KeyRule {
+    /// Returns the rule with this selector, and with the defaults for the rest.
+    fn from(selector: KeySelector) -> Self {
+        KeyRule {
+            selector,
+            ..KeyRule::default()
+        }
+    }
+}
+
 impl fmt::Display for KeyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.selector {

@@ -216,6 +216,7 @@ mod tests {
         true
     }
 
+    /// `URL_CASES=10000000` makes it a long run.
     #[test]
     fn recognized_urls_are_those_that_the_parser_leaves_unchanged() {
         let cases = std::env::var("URL_CASES").ok();

@@ -101,10 +101,7 @@ impl CreateOptions {
             )?;
         }
         match (&self.key, &self.normalization) {
-            (Some(key), _) => match key.rule_for(&parameters.recorded_key()?) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(key_error(error)),
-            },
+            (Some(key), _) => parameters.key_rule(key).map(|_| ()),
             (None, Some(requested)) => {
                 let stored = RecordedKey::normalization_name(&parameters.normalization);
                 let shown = |name: &str| match name {
@@ -123,24 +120,25 @@ impl CreateOptions {
     }
 }
 
-/// Returns the error for a key that cannot be found as asked for.
-pub(super) fn key_error(error: KeyOptionsError) -> StoreError {
-    match error {
-        KeyOptionsError::Mismatch {
-            part,
-            stored,
-            requested,
-        } => StoreError::OptionMismatch {
-            option: match part {
-                KeyRulePart::Selector => CreateOption::Key,
-                KeyRulePart::Normalization => CreateOption::Normalization,
-                KeyRulePart::DropParameters => CreateOption::DropParameters,
-                KeyRulePart::LineEnd => CreateOption::LineEnd,
+impl From<KeyOptionsError> for StoreError {
+    fn from(error: KeyOptionsError) -> Self {
+        match error {
+            KeyOptionsError::Mismatch {
+                part,
+                stored,
+                requested,
+            } => StoreError::OptionMismatch {
+                option: match part {
+                    KeyRulePart::Selector => CreateOption::Key,
+                    KeyRulePart::Normalization => CreateOption::Normalization,
+                    KeyRulePart::DropParameters => CreateOption::DropParameters,
+                    KeyRulePart::LineEnd => CreateOption::LineEnd,
+                },
+                stored,
+                requested,
             },
-            stored,
-            requested,
-        },
-        error => StoreError::Key(error),
+            error => StoreError::Key(error),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! The options of a new store.
 
-use super::agreement::key_error;
 use super::initial_files::InitialFiles;
 use crate::audit::AuditedFilter;
 use crate::byte_size::{ByteSize, ByteSizeError};
@@ -253,7 +252,7 @@ impl CreateOptions {
                 memory_bits: plan.memory_bits,
                 seed,
                 normalization: match (&self.key, &self.normalization) {
-                    (Some(key), _) => key.rule().map_err(key_error)?.to_string(),
+                    (Some(key), _) => key.rule()?.to_string(),
                     (None, name) => name.clone().unwrap_or_default(),
                 },
                 created_unix_seconds: unix_seconds,

@@ -8,7 +8,7 @@ use super::layout::{BLOCK_BYTES, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES, SUPERBLOC
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::filter::Registers;
 use crate::fingerprint::HashScheme;
-use crate::lines::RecordedKey;
+use crate::lines::{KeyOptions, KeyRule, RecordedKey};
 use crate::store::error::{Damage, StoreError};
 use crate::store::file_access::FileAccess;
 use crate::store::medium::{Medium, StoreFile};
@@ -99,6 +99,14 @@ impl Parameters {
             error,
         };
         self.normalization.parse().map_err(unknown)
+    }
+
+    /// Returns how the keys of the store are found. Fails if the options contradict what the
+    /// store records. A store that records nothing accepts any option.
+    pub fn key_rule(&self, options: &KeyOptions) -> Result<KeyRule, StoreError> {
+        options
+            .rule_for(&self.recorded_key()?)
+            .map_err(StoreError::from)
     }
 
     /// Encodes with bincode 1 in its default form: little-endian, lengths as 64 bits.
