@@ -2,8 +2,8 @@
 
 use clap::{ArgAction, Args};
 use dedupstore::lines::{
-    FieldList, JsonPath, KeyOptions, KeyPattern, KeyReader, KeyRule, KeySelector, LineEnd,
-    Normalization, ParameterPattern,
+    CRAWL_DROPPED, FieldList, JsonPath, KeyOptions, KeyPattern, KeyReader, KeyRule, KeySelector,
+    LineEnd, Normalization, ParameterPattern,
 };
 
 use crate::error::Failure;
@@ -42,7 +42,7 @@ pub struct KeyArguments {
     /// fragment (whatwg), or also without tracking and session parameters, and with the other
     /// parameters sorted by name (crawl). Other keys stay unchanged [default: none]
     #[arg(long, value_name = "none|whatwg|crawl", value_parser = value_parsers::normalization(),
-          hide_possible_values = true, help_heading = "Key")]
+          hide_possible_values = true, help_heading = "Key", long_help = normalize_help())]
     normalize: Option<Normalization>,
 
     /// With --normalize crawl, also drop this query parameter, or all with a prefix, as in ref_*;
@@ -64,6 +64,20 @@ pub struct KeyArguments {
     /// unchanged
     #[arg(long, help_heading = "Key")]
     crlf: bool,
+}
+
+fn normalize_help() -> String {
+    format!(
+        "Treat different spellings of a URL as one key. Other keys stay unchanged [default: \
+         none]\n\n\
+         whatwg: URLs are written by the WHATWG URL standard, as in browsers, and without the \
+         fragment.\n\n\
+         crawl: as whatwg; besides, an http or https URL loses ;jsessionid=… in its path, empty \
+         query parameters, and the query parameters {} (sid only if its value has 20 or more \
+         letters and digits and nothing else); its other parameters are sorted by name; an empty \
+         query loses its question mark.",
+        CRAWL_DROPPED.join(", ")
+    )
 }
 
 impl KeyArguments {

@@ -12,7 +12,7 @@ use crate::value_parsers;
 
 /// Create a store that has seen every key of two others
 ///
-/// The two stores need the same filter, memory, seed and normalization, so create them with the
+/// The two stores need the same filter, memory, seed and key options, so create them with the
 /// same --seed. The filter must be one that has a union, such as `bloom`. The two stores are not
 /// changed.
 #[derive(Debug, Args)]

@@ -46,7 +46,7 @@ impl JsonPathError {
             {
                 format!(
                     "`{path}`, which asks for several values at `{rest}`; a line has one key. A \
-                     member of the name * is [\"*\"]"
+                     member named * is written [\"*\"]"
                 )
             }
             _ => format!("`{path}`, which cannot be parsed from `{rest}` on"),
