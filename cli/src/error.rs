@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
-use dedupstore::lines::{KeySelectorError, LineTooLong};
+use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
 use dedupstore_view::{
-    create_error_message, error_message, merge_error_message, repair_error_message,
+    create_error_message, error_message, key_error_message, merge_error_message,
+    repair_error_message,
 };
 
 use crate::compression::Compression;
@@ -58,8 +59,8 @@ pub enum Failure {
     Metrics { path: PathBuf, error: io::Error },
     #[error("{0}; a larger --scale needs less memory")]
     Run(#[from] RunError),
-    #[error("--field: {0}")]
-    Key(#[from] KeySelectorError),
+    #[error("{}", key_error_message(.0))]
+    Key(#[from] KeyOptionsError),
     #[error("{}", error_message(path.display(), error))]
     Store { path: PathBuf, error: StoreError },
     #[error("{}", repair_error_message(path.display(), error))]

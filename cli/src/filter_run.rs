@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use dedupstore::lines::KeyReader;
+use dedupstore::lines::{KeyReader, KeyRule};
 use serde_json::json;
 
 use crate::command::filter::{Arguments, StatsFormat};
@@ -12,6 +12,7 @@ use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
 use crate::metrics::Metrics;
+use crate::missing_keys;
 use crate::progress::Progress;
 use crate::standard_error;
 
@@ -48,28 +49,28 @@ impl<'a> FilterRun<'a> {
         }
     }
 
-    fn settings(&self, keys: KeyReader) -> FilterSettings {
+    fn settings(&self, rule: &KeyRule) -> FilterSettings {
         FilterSettings {
-            keys,
+            keys: KeyReader::of(rule.clone()),
             print: match (self.arguments.annotate, self.arguments.repeated) {
                 (true, _) => Print::All,
                 (false, true) => Print::Repeats,
                 (false, false) => Print::New,
             },
-            line_end: self.arguments.key.line_end(),
+            line_end: rule.line_end.byte(),
             line_buffered: self.arguments.line_buffered,
             threads: self.arguments.threads,
         }
     }
 
     /// Reads all inputs and prints the lines asked for.
-    pub fn filter<S: SeenKeys>(&self, seen: &mut S, keys: KeyReader) -> Result<Outcome, Failure> {
+    pub fn filter<S: SeenKeys>(&self, seen: &mut S, rule: &KeyRule) -> Result<Outcome, Failure> {
         if self.inputs.is_terminal() && !self.quiet {
             standard_error::message("reading lines from the terminal; end with Ctrl-D");
         }
         let before = seen.status();
         let metrics = self.start_metrics(seen, before)?;
-        let settings = self.settings(keys);
+        let settings = self.settings(rule);
         let line_end = settings.line_end;
         let finished_at_close = metrics
             .as_ref()
@@ -149,11 +150,11 @@ impl<'a> FilterRun<'a> {
 
     /// Reports what is noteworthy, and the statistics if asked for. Fails if an input could not
     /// be read.
-    pub fn report(&self, outcome: Outcome) -> Result<(), Failure> {
+    pub fn report(&self, outcome: Outcome, rule: &KeyRule) -> Result<(), Failure> {
         const TREATMENT: &str = "treated as new, but not recorded";
         let lines = self.lines(&outcome.before, &outcome.after);
-        let (without_key, key) = (self.without_key(), &self.arguments.key);
-        let missing = key.missing_keys(without_key, lines - self.too_long(), TREATMENT);
+        let judged = lines - self.too_long();
+        let missing = missing_keys::message(rule, self.without_key(), judged, TREATMENT);
         let too_long = self.inputs.too_long(self.too_long(), TREATMENT);
         if !self.quiet {
             for message in [missing, too_long].into_iter().flatten() {

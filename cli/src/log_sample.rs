@@ -21,7 +21,7 @@ pub struct LogSample {
 /// Reads a log, or standard input.
 pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<LogSample, Failure> {
     let inputs = Inputs::check(log.into_iter().collect())?;
-    let mut keys = arguments.reader()?;
+    let (mut keys, line_end) = arguments.reader()?;
     let hasher = KeyHasher::new(0);
     let mut truth = Truth::for_fingerprints();
     let mut sample = Sample::default();
@@ -32,7 +32,7 @@ pub fn read(log: Option<PathBuf>, arguments: &KeyArguments) -> Result<LogSample,
             sample.record(fingerprint);
         }
     };
-    inputs.for_each_block(arguments.line_end(), |block| {
+    inputs.for_each_block(line_end, |block| {
         match block {
             Block::Lines(lines) => lines.for_each(|line| record(line.content)),
             Block::Unterminated(line) => record(line.content),

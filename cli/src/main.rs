@@ -27,6 +27,7 @@ mod lookup_backend;
 mod memory_backend;
 mod metrics;
 mod metrics_text;
+mod missing_keys;
 mod open_store;
 mod output;
 mod parse;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lines::Normalization;
+use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::{
-    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store, holds_store,
+    CreateOptions, Durability, OpenOptions, RecoveryReport, Store, holds_store,
 };
-use dedupstore_view::printable;
+use dedupstore_view::key_options_quoted;
 
 use crate::cleanup::CleanupOnSignal;
 use crate::error::Failure;
@@ -53,7 +53,12 @@ pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result
     let store = opened.map_err(Failure::store(path))?;
     let message = match exists {
         true => recovered(path, store.recovery()),
-        false => Some(created(path, &store)),
+        false => {
+            let rule = store.parameters().key_rule(&KeyOptions::default());
+            let key = recorded_key(&rule.map_err(Failure::store(path))?);
+            let key = key.map_or(String::new(), |key| format!("; its {key}"));
+            Some(created(path, &store) + &key)
+        }
     };
     if let Some(message) = message
         && !quiet
@@ -63,16 +68,12 @@ pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result
     Ok(store)
 }
 
-/// Returns how the keys of a store are normalized.
-pub fn normalization(path: &Path, store: &Parameters) -> Result<Normalization, Failure> {
-    store.normalization.parse().map_err(|_| {
-        Failure::Usage(format!(
-            "{} normalizes its keys with `{}`, which this version of dedupstore does not support; \
-             use a newer version",
-            path.display(),
-            printable(&store.normalization)
-        ))
-    })
+/// Describes a recorded rule; None if keys are unchanged lines.
+pub fn recorded_key(rule: &KeyRule) -> Option<String> {
+    match key_options_quoted(rule) {
+        options if options.is_empty() => None,
+        options => Some(format!("key options, for every run: {options}")),
+    }
 }
 
 /// Describes a new store.

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, TypedValueParser};
+use dedupstore::filter::Descriptor;
+use dedupstore::lines::Normalization;
 use dedupstore::store::Durability;
-use dedupstore::{ByteSize, ByteSizeError};
+use dedupstore::{ByteSize, ByteSizeError, FilterSpec, registry};
 pub use dedupstore_view::show_bits;
 
 /// Parses a size in bytes, as [`ByteSize`] does: `64MiB`, `2GB`, `64M`, `65536`.
@@ -88,13 +91,69 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the number of a field, counted from 1.
-pub fn field(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..) => Ok(number),
-        _ => Err(format!(
-            "expected the number of a field, counted from 1, or several, as in 1,7; found `{text}`"
-        )),
+/// Parses a normalization. Its names are offered by shell completions.
+pub fn normalization() -> impl TypedValueParser<Value = Normalization> {
+    let names = Normalization::ALL
+        .iter()
+        .map(|it| PossibleValue::new(it.name()));
+    Offering::new(names.collect(), str::parse::<Normalization>)
+}
+
+/// Parses a filter. The default form of every filter is offered by shell completions.
+pub fn filter_spec() -> impl TypedValueParser<Value = FilterSpec> {
+    Offering::new(filter_specs(), str::parse::<FilterSpec>)
+}
+
+/// Accepts any text, and offers the filters and `all`.
+pub fn filter_spec_or_all() -> impl TypedValueParser<Value = String> {
+    let mut values = filter_specs();
+    values.push(PossibleValue::new("all").help("Every filter"));
+    Offering::new(values, |text: &str| {
+        Ok::<_, std::convert::Infallible>(text.to_owned())
+    })
+}
+
+fn filter_specs() -> Vec<PossibleValue> {
+    let value = |descriptor: &'static Descriptor| {
+        let spec = FilterSpec::with_defaults(descriptor).to_string();
+        PossibleValue::new(spec).help(descriptor.title)
+    };
+    registry().iter().copied().map(value).collect()
+}
+
+/// A parser that offers some values to shell completions and accepts others, too.
+#[derive(Clone)]
+struct Offering<P> {
+    values: Vec<PossibleValue>,
+    parse: P,
+}
+
+impl<P> Offering<P> {
+    fn new(values: Vec<PossibleValue>, parse: P) -> Self {
+        Offering { values, parse }
+    }
+}
+
+impl<T, E, P> TypedValueParser for Offering<P>
+where
+    T: Clone + Send + Sync + 'static,
+    E: std::error::Error + Send + Sync + 'static,
+    P: Fn(&str) -> Result<T, E> + Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<T, clap::Error> {
+        // The parser of a closure words its error as for every other option.
+        TypedValueParser::parse_ref(&self.parse, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values.iter().cloned()))
     }
 }
 

@@ -90,7 +90,7 @@ fn normalize_treats_spellings_of_a_url_as_one_key() {
     );
     assert_fails(
         &["filter", "--normalize", "idna"],
-        &["none or whatwg", "`idna`"],
+        &["none, whatwg or crawl", "`idna`"],
     );
 }
 

@@ -3,14 +3,18 @@
 //! All tests are one program, so that it is linked once and the tests run in parallel. A test must
 //! not change the state of the process, such as its environment.
 
+mod completions;
 mod compressed_inputs;
+mod contains;
 mod filter;
 mod guide;
+mod key_options;
 mod keys_and_inputs;
 mod long_lines;
 mod maintenance;
 mod processes;
 mod readme;
+mod recorded_keys;
 mod reproduce;
 mod run_command;
 mod simulate;

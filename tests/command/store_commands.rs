@@ -12,14 +12,14 @@ use tempfile::TempDir;
 use crate::DEDUPSTORE;
 
 /// A temporary directory in which commands are run.
-struct WorkingDirectory(TempDir);
+pub struct WorkingDirectory(TempDir);
 
 impl WorkingDirectory {
-    fn new() -> Self {
+    pub fn new() -> Self {
         WorkingDirectory(TempDir::new().expect("a directory"))
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
@@ -34,7 +34,7 @@ impl WorkingDirectory {
         command
     }
 
-    fn run(&self, arguments: &str, input: &str) -> Output {
+    pub fn run(&self, arguments: &str, input: &str) -> Output {
         let mut child = self.command(arguments).spawn().expect("started");
         let mut stdin = child.stdin.take().expect("piped");
         // The command may not read its input.
@@ -45,7 +45,7 @@ impl WorkingDirectory {
 
     /// Returns the standard output of a command that must succeed.
     #[track_caller]
-    fn prints(&self, arguments: &str, input: &str) -> String {
+    pub fn prints(&self, arguments: &str, input: &str) -> String {
         let output = self.run(arguments, input);
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{arguments}: {message}");
@@ -54,7 +54,7 @@ impl WorkingDirectory {
 
     /// Returns the standard error of a command that must fail.
     #[track_caller]
-    fn fails(&self, arguments: &str) -> String {
+    pub fn fails(&self, arguments: &str) -> String {
         let output = self.run(arguments, "");
         assert_eq!(output.status.code(), Some(2), "{arguments}");
         String::from_utf8(output.stderr).expect("text")
@@ -230,8 +230,8 @@ fn create_chooses_a_size_and_gives_the_reason() {
 #[test]
 fn metrics_are_complete_and_correct_at_the_end() {
     let directory = WorkingDirectory::new();
-    directory.prints("create a.dds --memory 64KiB", "");
-    let arguments = "filter a.dds --metrics m.prom --metrics-every 1ms --field 2";
+    directory.prints("create a.dds --memory 64KiB --field 2", "");
+    let arguments = "filter a.dds --metrics m.prom --metrics-every 1ms";
     directory.prints(arguments, "1 a\n2 b\n3 a\nalone\n");
     let text = fs::read_to_string(directory.path("m.prom")).expect("written");
     for line in [

@@ -1,5 +1,6 @@
 //! Creating and opening stores: builders, defaults, and agreement with an existing store.
 
+use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::{
     CreateOption, CreateOptions, OpenOptions, ReadOnlyStore, SharedStore, Store, StoreError,
 };
@@ -94,6 +95,57 @@ fn only_options_that_are_set_must_agree_with_an_existing_store() {
     let reader = ReadOnlyStore::open(&path).expect("opened");
     assert!(reader.check_agreement(&unset().seed(1)).is_ok());
     assert!(reader.check_agreement(&unset().seed(7)).is_err());
+}
+
+#[test]
+fn the_key_of_a_line_is_recorded_and_must_agree_if_it_is_asked_for() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("links.dds");
+    let rule: KeyRule = "field=7,delimiter=%2C,end=crlf".parse().expect("a rule");
+    drop(Store::create(&path, &small().key(rule.clone())).expect("created"));
+    let store = ReadOnlyStore::open(&path).expect("opened");
+    let parameters = store.parameters();
+    assert_eq!(parameters.normalization, rule.to_string());
+    assert_eq!(
+        parameters.key_rule(&KeyOptions::default()).ok(),
+        Some(rule.clone())
+    );
+    let agrees = |options: CreateOptions| store.check_agreement(&options);
+    assert!(agrees(small().key(rule)).is_ok());
+    // Nothing is asked for, or only the normalization, of which there is none.
+    assert!(agrees(small()).is_ok());
+    assert!(agrees(small().key(KeyOptions::default())).is_ok());
+    assert!(agrees(small().normalization("")).is_ok());
+    let other = agrees(small().key(KeyRule::default())).expect_err("another key");
+    let StoreError::OptionMismatch {
+        option,
+        stored,
+        requested,
+    } = other
+    else {
+        panic!("{other}");
+    };
+    assert_eq!(option, CreateOption::Key);
+    assert_eq!((&*stored, &*requested), ("field=7,delimiter=%2C", "line"));
+    assert!(agrees(small().normalization("whatwg")).is_err());
+}
+
+/// The size of the superblock limits the text.
+#[test]
+fn a_key_that_is_too_long_is_refused_and_leaves_nothing() {
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("links.dds");
+    let rule: KeyRule = format!("json={}", "a".repeat(4000))
+        .parse()
+        .expect("a rule");
+    let error = Store::create(&path, &small().key(rule)).map(|_| ());
+    let error = error.expect_err("too long");
+    assert!(
+        matches!(error, StoreError::ParametersTooLong { .. }),
+        "{error}"
+    );
+    let left = std::fs::read_dir(directory.path()).expect("a directory");
+    assert_eq!(left.count(), 0);
 }
 
 #[test]

@@ -6,10 +6,14 @@ use dedupstore::CreateError;
 use dedupstore::filter::BuildError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::filter::filters_that_merge;
+use dedupstore::lines::KeyOptionsError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
+use crate::key::{
+    created_for_key, drop_options, line_end_in_words, line_end_option, selector_options,
+};
 use crate::numbers::{grouped, show_bits};
 use crate::printable::printable;
 
@@ -47,14 +51,62 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
             option,
             stored,
             requested,
-        } if let Some(flag) = flag(*option) => format!(
-            "{path} was created with {flag} {stored}, which contradicts {flag} {requested}; omit \
-             the option, or create another store: dedupstore create OTHER.dds {flag} {requested}"
-        ),
+        } => mismatch_message(&path, *option, stored, requested)
+            .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
+        StoreError::Key(error) => key_error_message(error),
         _ => format!("{}; {next}", what(&path, error)),
     };
     // It may quote what a file holds.
     printable(&message).into_owned()
+}
+
+/// Formats the error of options about keys that contradict each other.
+pub fn key_error_message(error: &KeyOptionsError) -> String {
+    match error {
+        KeyOptionsError::NothingDropsParameters { normalization } => format!(
+            "--drop-parameter needs --normalize crawl; the normalization is {normalization}"
+        ),
+        _ => error.to_string(),
+    }
+}
+
+/// Says that an option contradicts the store; None if the command line has no such option.
+fn mismatch_message(
+    path: &str,
+    option: CreateOption,
+    stored: &str,
+    requested: &str,
+) -> Option<String> {
+    let (created, flags) = match option {
+        CreateOption::Key => (created_for_key(stored), selector_options(requested)),
+        CreateOption::DropParameters => {
+            let created = match stored {
+                "" => "without --drop-parameter".to_owned(),
+                stored => format!("with {}", drop_options(stored)),
+            };
+            (created, drop_options(requested))
+        }
+        CreateOption::LineEnd => (
+            format!("for lines that {}", line_end_in_words(stored)),
+            line_end_option(requested).to_owned(),
+        ),
+        option => {
+            let flag = flag(option)?;
+            (
+                format!("with {flag} {stored}"),
+                format!("{flag} {requested}"),
+            )
+        }
+    };
+    // Without it, the store to create would drop nothing.
+    let needed = match option {
+        CreateOption::DropParameters => "--normalize crawl ",
+        _ => "",
+    };
+    Some(format!(
+        "{path} was created {created}, which contradicts {flags}; omit the option, or create \
+         another store: dedupstore create OTHER.dds {needed}{flags}"
+    ))
 }
 
 /// Formats the error of a repair with the store's path and the command to run next.
@@ -88,7 +140,7 @@ pub fn merge_error_message(error: &MergeError) -> String {
         ),
         _ => printable(&format!(
             "{error}; nothing was created. Stores can be merged if they were created with the \
-             same --filter, --memory, --seed and --normalize: `dedupstore inspect` shows them. \
+             same --filter, --memory, --seed and key options: `dedupstore inspect` shows them. \
              If they differ, feed the logs of all of them to one store instead"
         ))
         .into_owned(),
@@ -179,6 +231,7 @@ fn flag(option: CreateOption) -> Option<&'static str> {
         CreateOption::Seed => Some("--seed"),
         CreateOption::LogSize => Some("--log-size"),
         CreateOption::Normalization => Some("--normalize"),
+        CreateOption::DropParameters => Some("--drop-parameter"),
         _ => None,
     }
 }

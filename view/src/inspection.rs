@@ -3,6 +3,7 @@
 use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::Inspection;
 
+use crate::key::{dropped_parameters, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
 use crate::printable::printable;
 
@@ -44,10 +45,20 @@ pub fn inspection_report(
                 format!("{}, seed {}", inspection.hash_scheme, inspection.seed),
             ),
             (
+                "key",
+                match &inspection.key {
+                    Some(rule) => key_in_words(rule),
+                    None => "not recorded; give the same key options to every run".to_owned(),
+                },
+            ),
+            (
                 "normalization",
                 match inspection.normalization.as_str() {
                     "" => "none".to_owned(),
-                    name => printable(name).into_owned(),
+                    name => {
+                        let dropped = dropped_parameters(inspection.key.as_deref());
+                        printable(&format!("{name}{dropped}")).into_owned()
+                    }
                 },
             ),
         ],

@@ -22,7 +22,8 @@ use crate::value_parsers;
 /// Create a store, which remembers keys across crashes and restarts
 ///
 /// A store is a directory of a fixed size. All its disk space is allocated now, so a full disk
-/// can fail this command but no later one. `filter` creates a store with the default options if
+/// can fail this command but no later one. The key options are recorded: later runs use them, and
+/// a run with others is refused. `filter` creates a store with the default options if
 /// there is none; use `create` to choose the options.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -74,16 +75,17 @@ const EXAMPLES: &str = "\
 Examples:
   dedupstore create links.dds --memory 256MiB
   dedupstore create links.dds --expect 100M --fpr 0.001
-  dedupstore create links.dds --for last-month.txt.gz --normalize whatwg
+  dedupstore create links.dds --for last-month.txt.gz --normalize crawl
+  dedupstore create pages.dds --field 7 --normalize whatwg
   dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let (mut options, reason) = choice(&arguments)?;
+    let rule = arguments.key.rule()?;
+    let (options, reason) = choice(&arguments)?;
+    let mut options = options.key(rule.clone());
     if let Some(bytes) = arguments.log_size {
         options = options.log_size(bytes);
     }
-    let normalization = arguments.key.normalization().unwrap_or_default();
-    options = options.normalization(normalization.recorded());
     let path = &arguments.store;
     leftovers::report(path, global.quiet);
     let _cleanup = CleanupOnSignal::start();
@@ -99,6 +101,9 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         return Ok(());
     };
     output.text(&format!("{created}\n"))?;
+    if let Some(key) = open_store::recorded_key(&rule) {
+        output.text(&format!("its {key}\n"))?;
+    }
     if let Some(reason) = reason {
         output.text(&format!("{reason}\n"))?;
     }

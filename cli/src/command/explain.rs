@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
-use dedupstore::store::{Directory, KeyLookup};
+use dedupstore::lines::{KeyOptions, KeyReader};
+use dedupstore::store::{Directory, KeyLookup, StoreError};
 use dedupstore_view::printable;
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::open_store;
 use crate::output::Output;
 use crate::table::percent;
 
@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
-    /// The key
+    /// The key itself, not a line that has it. It is normalized as the store records
     #[arg(value_name = "KEY")]
     key: OsString,
 
@@ -64,17 +64,19 @@ const MAX_ROWS: usize = 32;
 
 impl Explanation {
     fn of(store: &mut KeyLookup<Directory>, arguments: &Arguments) -> Result<Self, Failure> {
-        let normalization = open_store::normalization(&arguments.store, store.parameters())?;
-        let mut normalized = Vec::new();
+        let rule = store.parameters().key_rule(&KeyOptions::default());
+        let rule = rule.map_err(Failure::store(&arguments.store))?;
         let key = arguments.key.as_encoded_bytes();
-        let normalized = normalization.apply(key, &mut normalized);
-        let fingerprint = store.hasher().fingerprint(normalized);
+        let mut reader = KeyReader::of(rule);
+        let normalized = written_key(store, &mut reader, key);
+        let normalized = normalized.map_err(Failure::store(&arguments.store))?;
+        let fingerprint = store.hasher().fingerprint(&normalized);
         let evidence = store
             .evidence(fingerprint)
             .map_err(Failure::store(&arguments.store))?;
         Ok(Explanation {
             key: String::from_utf8_lossy(key).into_owned(),
-            normalized: String::from_utf8_lossy(normalized).into_owned(),
+            normalized: String::from_utf8_lossy(reader.shown(&normalized)).into_owned(),
             fingerprint: fingerprint.0,
             verdict: evidence.verdict(),
             evidence,
@@ -151,6 +153,21 @@ impl Explanation {
     fn because(&self, store: &KeyLookup<Directory>) -> String {
         self.evidence.in_words(&store.filter().cell_layout())
     }
+}
+
+/// Returns the key to hash. Where keys are JSON values, a key such as 7 stands for the number if
+/// the store has seen it, and otherwise for the string.
+fn written_key(
+    store: &mut KeyLookup<Directory>,
+    reader: &mut KeyReader,
+    key: &[u8],
+) -> Result<Vec<u8>, StoreError> {
+    if let Some(value) = reader.written_json_value(key)
+        && store.contains(value)?.is_seen()
+    {
+        return Ok(value.to_vec());
+    }
+    Ok(reader.written_key(key).to_vec())
 }
 
 fn verdict_name(verdict: Verdict) -> &'static str {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use dedupstore::SeenSet;
-use dedupstore::lines::KeyReader;
 use dedupstore::store::{CreateOptions, Durability};
 
 use crate::cli::GlobalArguments;
@@ -96,7 +95,7 @@ fn long_about() -> String {
          a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
          one with too few fields for --field, is printed as a new line and not recorded.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
-         an existing one keeps its filter, memory, seed and normalization. \
+         an existing one keeps its filter, memory, seed and key options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
          but it is never lost. SIGINT and SIGTERM close the store first; SIGHUP takes a \
          checkpoint, and the run goes on.",
@@ -109,7 +108,7 @@ Examples:
   dedupstore filter links.txt > new.txt
   dedupstore filter links.dds today.txt >> new.txt   only lines that no earlier run has seen
   dedupstore filter --field 7 --stats json access.log.*.gz
-  dedupstore filter links.dds --json-key request.url --normalize whatwg crawl.jsonl.zst
+  dedupstore filter links.dds --json-key request.url --normalize crawl crawl.jsonl.zst
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
@@ -121,29 +120,30 @@ pub enum StatsFormat {
 
 pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
-    let selector = arguments.key.selector()?;
+    let key = arguments.key.options();
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
     let run = FilterRun::new(inputs, &arguments, global.quiet);
-    let requested = arguments.key.normalization();
-    let outcome = match store {
+    let (outcome, rule) = match store {
         None if arguments.sync.is_some() => {
             return Err(Failure::Usage(
                 "--sync needs a store; name one before the files, for example links.dds".to_owned(),
             ));
         }
         None => {
-            let keys = KeyReader::new(selector, requested.unwrap_or_default());
-            run.filter(&mut MemoryBackend::new(new_set(&arguments)?), keys)?
+            let rule = key.rule()?;
+            let mut backend = MemoryBackend::new(new_set(&arguments)?);
+            (run.filter(&mut backend, &rule)?, rule)
         }
         Some(path) if arguments.dry_run => match look_at(&path, &arguments)? {
             Some(mut store) => {
-                let normalization = open_store::normalization(&path, store.parameters())?;
-                let keys = KeyReader::new(selector, normalization);
-                run.filter(&mut store, keys)?
+                let rule = store.parameters().key_rule(&key);
+                let rule = rule.map_err(Failure::store(&path))?;
+                (run.filter(&mut store, &rule)?, rule)
             }
             None => {
-                let keys = KeyReader::new(selector, requested.unwrap_or_default());
-                run.filter(&mut MemoryBackend::new(new_set(&arguments)?), keys)?
+                let rule = key.rule()?;
+                let mut backend = MemoryBackend::new(new_set(&arguments)?);
+                (run.filter(&mut backend, &rule)?, rule)
             }
         },
         Some(path) => {
@@ -154,10 +154,10 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
                 wait: arguments.wait,
             };
             let store = open_store::open_or_create(&path, &opening, global.quiet)?;
-            let normalization = open_store::normalization(&path, store.parameters())?;
-            let keys = KeyReader::new(selector, normalization);
+            let rule = store.parameters().key_rule(&key);
+            let rule = rule.map_err(Failure::store(&path))?;
             let mut backend = StoreBackend::new(store);
-            let outcome = run.filter(&mut backend, keys);
+            let outcome = run.filter(&mut backend, &rule);
             // Also if the output failed: the store keeps what was delivered before that.
             let closed = backend.close();
             match outcome {
@@ -169,12 +169,12 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
                 outcome => {
                     let outcome = outcome?;
                     closed?;
-                    outcome
+                    (outcome, rule)
                 }
             }
         }
     };
-    run.report(outcome)
+    run.report(outcome, &rule)
 }
 
 /// Splits the paths into the store, if the first one is a store, and the input files.
@@ -195,11 +195,7 @@ fn split_store(mut paths: Vec<PathBuf>) -> Result<(Option<PathBuf>, Vec<PathBuf>
 
 /// Returns the options of a new store, which an existing one must agree with.
 fn store_options(arguments: &Arguments) -> CreateOptions {
-    let options = arguments.filter.options();
-    match arguments.key.normalization() {
-        Some(normalization) => options.normalization(normalization.recorded()),
-        None => options,
-    }
+    arguments.filter.options().key(arguments.key.options())
 }
 
 /// Creates an empty set in memory.

@@ -16,7 +16,7 @@ use crate::value_parsers;
 
 /// Create a store that has seen every key of several others
 ///
-/// The stores need the same filter, memory, seed and normalization, so create them with the same
+/// The stores need the same filter, memory, seed and key options, so create them with the same
 /// --seed. They are not changed.
 #[derive(Debug, Args)]
 #[command(after_help = examples())]

@@ -13,6 +13,7 @@ use crate::error::Failure;
 use crate::html_report;
 use crate::input::{Block, InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
+use crate::missing_keys;
 use crate::output::Output;
 use crate::standard_error;
 use crate::table::{grouped, percent, plural, render};
@@ -32,7 +33,8 @@ pub struct Arguments {
     logs: Vec<PathBuf>,
 
     /// A filter, or `all`; can be repeated [default: all]
-    #[arg(short, long = "filter", value_name = "SPEC")]
+    #[arg(short, long = "filter", value_name = "SPEC", hide_possible_values = true,
+          value_parser = value_parsers::filter_spec_or_all())]
     filters: Vec<String>,
 
     #[arg(short, long = "memory", help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
@@ -133,7 +135,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let Skipped { without_key, .. } = skipped;
     let lines = simulation.count() + without_key;
-    if let Some(missing) = arguments.key.missing_keys(without_key, lines, "skipped")
+    let missing = missing_keys::message(&arguments.key.rule()?, without_key, lines, "skipped");
+    if let Some(missing) = missing
         && !global.quiet
     {
         standard_error::message(missing);
@@ -199,13 +202,13 @@ fn over_log(
     key: &KeyArguments,
 ) -> Result<Skipped, Failure> {
     let clock = WallClock::start();
-    let mut keys = key.reader()?;
+    let (mut keys, line_end) = key.reader()?;
     let (mut without_key, mut too_long) = (0, 0);
     let mut push = |simulation: &mut Simulation, content: &[u8]| match keys.key(content) {
         Some(key) => simulation.push_key(key, &clock),
         None => without_key += 1,
     };
-    inputs.for_each_block(key.line_end(), |block| {
+    inputs.for_each_block(line_end, |block| {
         match block {
             Block::Lines(lines) => lines.for_each(|line| push(simulation, line.content)),
             Block::Unterminated(line) => push(simulation, line.content),

@@ -11,6 +11,7 @@ use super::create::CreateOption;
 use super::format::layout::Layout;
 use super::medium::StoreFile;
 use crate::filter::SpecError;
+use crate::lines::{KeyOptionsError, KeyRuleError};
 use crate::region::OutOfMemory;
 use crate::seen_set::CreateError;
 
@@ -108,6 +109,18 @@ pub enum StoreError {
     /// The store has a filter of a newer version.
     #[error("the store's filter is not supported: {0}")]
     UnknownFilter(#[source] SpecError),
+    /// The store's keys are found in a way that this program does not know.
+    #[error("the store's keys are found by `{recorded}`, which is not supported: {error}")]
+    UnknownKey {
+        /// What the store records.
+        recorded: String,
+        /// The part that is not supported.
+        #[source]
+        error: KeyRuleError,
+    },
+    /// The options about keys contradict each other.
+    #[error(transparent)]
+    Key(KeyOptionsError),
     /// Another process or another handle writes to the store.
     #[error("{} is in use by another process{}", path.display(), pid_of(*holder))]
     InUse {
@@ -150,8 +163,8 @@ pub enum StoreError {
         /// The largest number.
         maximum: usize,
     },
-    /// The filter's text and the name of the normalization do not fit into the superblock.
-    #[error("the filter's text and the normalization take {bytes} bytes; at most {maximum} fit")]
+    /// The filter's text and the key's text do not fit into the superblock.
+    #[error("the texts of the filter and the key take {bytes} bytes; at most {maximum} fit")]
     ParametersTooLong {
         /// Their length, in bytes.
         bytes: usize,

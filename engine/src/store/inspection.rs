@@ -9,6 +9,7 @@ use super::replay::TornTail;
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
 use crate::filter::{FilterSpec, Registers};
 use crate::fingerprint::HashScheme;
+use crate::lines::RecordedKey;
 use crate::theory::{Forecast, GapHistogram, current_rates, forecast};
 
 /// A description of a store. Counts, load and rates are those of the last checkpoint, unless it
@@ -28,6 +29,9 @@ pub struct Inspection {
     pub seed: u64,
     /// How callers change keys before they hash them; empty if they do not.
     pub normalization: String,
+    /// How callers find the key of a line: the text of a [`KeyRule`](crate::lines::KeyRule).
+    /// None if the store does not record it.
+    pub key: Option<String>,
     /// The memory of the filter, as chosen at creation.
     pub memory_bits: u64,
     /// The size of the region: the bytes that the filter and the audit use.
@@ -170,7 +174,8 @@ impl Inspected<'_> {
             filter: self.spec.to_string(),
             hash_scheme: HashScheme::default().name(),
             seed: parameters.seed,
-            normalization: parameters.normalization.clone(),
+            normalization: RecordedKey::normalization_name(&parameters.normalization).to_owned(),
+            key: RecordedKey::rule_text(&parameters.normalization).map(str::to_owned),
             memory_bits: parameters.memory_bits,
             region_bytes: layout.region_bytes,
             disk_bytes: layout.disk_bytes(),

@@ -108,14 +108,16 @@ impl StoreError {
             StoreError::ImageReplaced => Remedy::TryAgain,
             StoreError::NewerVersion { .. }
             | StoreError::UnknownFeatures { .. }
-            | StoreError::UnknownFilter(_) => Remedy::Upgrade,
+            | StoreError::UnknownFilter(_)
+            | StoreError::UnknownKey { .. } => Remedy::Upgrade,
             StoreError::InUse { .. } => Remedy::WaitForWriter,
             StoreError::Corrupt(_) => Remedy::Repair,
             StoreError::OptionMismatch { option, .. } => Remedy::OmitOption { option: *option },
             StoreError::Create(error) => error.remedy(),
             StoreError::LogSize { .. } => change(CreateOption::LogSize),
             StoreError::ShardCount { .. } => change(CreateOption::Shards),
-            StoreError::ParametersTooLong { .. } => change(CreateOption::Normalization),
+            StoreError::ParametersTooLong { .. } => change(CreateOption::Key),
+            StoreError::Key(_) => change(CreateOption::DropParameters),
             StoreError::SetMismatch { .. } => Remedy::ChangeArguments,
             StoreError::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Remedy::FreeDiskSpace,

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use super::options::{CreateOptions, round_log_bytes};
 use crate::byte_size::ByteSize;
 use crate::filter::FilterSpec;
+use crate::lines::{KeyOptionsError, KeyRulePart, RecordedKey};
 use crate::seen_set::CreateError;
 use crate::store::error::StoreError;
 use crate::store::format::superblock::Superblock;
@@ -23,8 +24,14 @@ pub enum CreateOption {
     LogSize,
     /// [`CreateOptions::audit`].
     Audit,
-    /// [`CreateOptions::normalization`].
+    /// [`CreateOptions::normalization`], or that of [`CreateOptions::key`].
     Normalization,
+    /// The selector of [`CreateOptions::key`].
+    Key,
+    /// The dropped parameters of [`CreateOptions::key`].
+    DropParameters,
+    /// The line end of [`CreateOptions::key`].
+    LineEnd,
     /// [`CreateOptions::shards`].
     Shards,
 }
@@ -38,6 +45,9 @@ impl Display for CreateOption {
             CreateOption::LogSize => "log size",
             CreateOption::Audit => "audit",
             CreateOption::Normalization => "normalization",
+            CreateOption::Key => "key",
+            CreateOption::DropParameters => "dropped parameters",
+            CreateOption::LineEnd => "line end",
             CreateOption::Shards => "shards",
         })
     }
@@ -90,21 +100,45 @@ impl CreateOptions {
                 &requested,
             )?;
         }
-        if let Some(name) = &self.normalization {
-            let stored = &parameters.normalization;
-            let shown = |name: &str| match name {
-                "" => "none".to_owned(),
-                name => name.to_owned(),
-            };
-            let same = stored == name;
-            agree(
-                CreateOption::Normalization,
-                same,
-                &shown(stored),
-                &shown(name),
-            )?;
+        match (&self.key, &self.normalization) {
+            (Some(key), _) => parameters.key_rule(key).map(|_| ()),
+            (None, Some(requested)) => {
+                let stored = RecordedKey::normalization_name(&parameters.normalization);
+                let shown = |name: &str| match name {
+                    "" => "none".to_owned(),
+                    name => name.to_owned(),
+                };
+                agree(
+                    CreateOption::Normalization,
+                    stored == requested,
+                    &shown(stored),
+                    &shown(requested),
+                )
+            }
+            (None, None) => Ok(()),
         }
-        Ok(())
+    }
+}
+
+impl From<KeyOptionsError> for StoreError {
+    fn from(error: KeyOptionsError) -> Self {
+        match error {
+            KeyOptionsError::Mismatch {
+                part,
+                stored,
+                requested,
+            } => StoreError::OptionMismatch {
+                option: match part {
+                    KeyRulePart::Selector => CreateOption::Key,
+                    KeyRulePart::Normalization => CreateOption::Normalization,
+                    KeyRulePart::DropParameters => CreateOption::DropParameters,
+                    KeyRulePart::LineEnd => CreateOption::LineEnd,
+                },
+                stored,
+                requested,
+            },
+            error => StoreError::Key(error),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::initial_files::InitialFiles;
 use crate::audit::AuditedFilter;
 use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{DEFAULT_MEMORY, FilterSpec, Registers, SpecError};
+use crate::lines::KeyOptions;
 use crate::region::Memory;
 use crate::seen_set::{self, CreateError, SeenSet, SeenSetBuilder, build_for_keys};
 use crate::store::error::StoreError;
@@ -38,6 +39,7 @@ pub struct CreateOptions {
     pub(super) log_size: Option<Result<ByteSize, ByteSizeError>>,
     pub(super) audit: Option<Result<ByteSize, ByteSizeError>>,
     pub(super) normalization: Option<String>,
+    pub(super) key: Option<KeyOptions>,
     pub(super) shards: Option<usize>,
 }
 
@@ -102,9 +104,17 @@ impl CreateOptions {
 
     /// Sets the name of the normalization that is applied to keys before they are hashed. The
     /// store records it for its users and does not apply it. The default is the empty name:
-    /// keys are hashed as they are.
+    /// keys are hashed as they are. [`key`](CreateOptions::key) takes precedence.
     pub fn normalization(mut self, name: impl Into<String>) -> Self {
         self.normalization = Some(name.into());
+        self
+    }
+
+    /// Sets how the key of a line is found: a [`KeyRule`](crate::lines::KeyRule), or the parts
+    /// of it that are asked for. The store records it for its users and does not apply it. The
+    /// default is to record nothing: the caller knows its keys.
+    pub fn key(mut self, key: impl Into<KeyOptions>) -> Self {
+        self.key = Some(key.into());
         self
     }
 
@@ -241,7 +251,10 @@ impl CreateOptions {
                 filter: plan.spec.to_string(),
                 memory_bits: plan.memory_bits,
                 seed,
-                normalization: self.normalization.clone().unwrap_or_default(),
+                normalization: match (&self.key, &self.normalization) {
+                    (Some(key), _) => key.rule()?.to_string(),
+                    (None, name) => name.clone().unwrap_or_default(),
+                },
                 created_unix_seconds: unix_seconds,
             },
         })

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::create::random_id;
 use super::directory::Directory;
 use super::new_directory::check_free;
+use crate::lines::RecordedKey;
 use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
 use crate::store::snapshot::Snapshot;
@@ -133,12 +134,16 @@ fn unite(union: &mut Snapshot, first: &Path, second: &Path) -> Result<(), MergeE
 }
 
 /// Returns what must be equal in both stores: its name and the two values.
-fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, String); 4] {
+fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, String); 5] {
     let (a, b) = (&one.superblock.parameters, &other.superblock.parameters);
     let bits = |bits: u64| format!("{bits} bits");
-    let named = |name: &str| match name {
+    let normalization = |text: &str| match RecordedKey::normalization_name(text) {
         "" => "none".to_owned(),
         name => name.to_owned(),
+    };
+    let key = |text: &str| match RecordedKey::rule_text(text) {
+        Some(rule) => rule.to_owned(),
+        None => "not recorded".to_owned(),
     };
     [
         ("filters", a.filter.clone(), b.filter.clone()),
@@ -146,8 +151,9 @@ fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, Stri
         ("seeds", a.seed.to_string(), b.seed.to_string()),
         (
             "normalizations",
-            named(&a.normalization),
-            named(&b.normalization),
+            normalization(&a.normalization),
+            normalization(&b.normalization),
         ),
+        ("keys", key(&a.normalization), key(&b.normalization)),
     ]
 }

@@ -8,6 +8,7 @@ use super::layout::{BLOCK_BYTES, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES, SUPERBLOC
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::filter::Registers;
 use crate::fingerprint::HashScheme;
+use crate::lines::{KeyOptions, KeyRule, RecordedKey};
 use crate::store::error::{Damage, StoreError};
 use crate::store::file_access::FileAccess;
 use crate::store::medium::{Medium, StoreFile};
@@ -83,14 +84,31 @@ pub struct Parameters {
     pub memory_bits: u64,
     /// The seed of the hash and of the filter's random choices.
     pub seed: u64,
-    /// How callers change keys before they hash them; empty if they do not. The store only
-    /// records it.
+    /// How callers find and change keys before they hash them: the text of a
+    /// [`RecordedKey`]. Empty if the caller recorded nothing. The store only records it.
     pub normalization: String,
     /// When the store was created, in seconds since 1970.
     pub created_unix_seconds: u64,
 }
 
 impl Parameters {
+    /// Returns what the store records about its keys.
+    pub fn recorded_key(&self) -> Result<RecordedKey, StoreError> {
+        let unknown = |error| StoreError::UnknownKey {
+            recorded: self.normalization.clone(),
+            error,
+        };
+        self.normalization.parse().map_err(unknown)
+    }
+
+    /// Returns how the keys of the store are found. Fails if the options contradict what the
+    /// store records. A store that records nothing accepts any option.
+    pub fn key_rule(&self, options: &KeyOptions) -> Result<KeyRule, StoreError> {
+        options
+            .rule_for(&self.recorded_key()?)
+            .map_err(StoreError::from)
+    }
+
     /// Encodes with bincode 1 in its default form: little-endian, lengths as 64 bits.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let too_long = |bytes| StoreError::ParametersTooLong {
