@@ -96,7 +96,8 @@ fn percent_encode_invalid(key: &[u8]) -> String {
     text
 }
 
-#[cfg(all(test, feature = "normalization"))]
+#[cfg(feature = "normalization")]
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use proptest::strategy::ValueTree;
