@@ -151,7 +151,6 @@ fn a_negative_number_is_a_wrong_value_and_not_a_file() {
     for (option, expected) in [
         ("--memory", "64MiB"),
         ("--threads", "from 1 to 256"),
-        ("--field", "counted from 1"),
         ("--max-line", "64MiB"),
         ("--metrics-every", "30s"),
     ] {

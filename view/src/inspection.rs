@@ -47,7 +47,7 @@ pub fn inspection_report(
             (
                 "key",
                 match &inspection.key {
-                    Some(rule) => key_in_words(rule),
+                    Some(rule) => printable(&key_in_words(rule)).into_owned(),
                     None => "not recorded; give the same key options to every run".to_owned(),
                 },
             ),

@@ -5,13 +5,12 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::process::Stdio;
 
-use super::{create, dedupstore, store_path};
+use super::{dedupstore, store_path};
 
 /// Runs `filter` with its output appended to a file that holds `before`; returns what it holds
 /// then.
 fn append(before: &str, input: &str, options: &[&str]) -> String {
     let (directory, store) = store_path();
-    create(&store, "1MiB", "64KiB");
     let (output, log) = (directory.path().join("new"), directory.path().join("log"));
     fs::write(&output, before).expect("written");
     fs::write(&log, input).expect("written");
@@ -20,6 +19,8 @@ fn append(before: &str, input: &str, options: &[&str]) -> String {
         "filter",
         store.to_str().expect("text"),
         log.to_str().expect("text"),
+        "--memory",
+        "1MiB",
     ];
     arguments.extend(options);
     let status = dedupstore(arguments).stdout(Stdio::from(appended)).status();
