@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use dedupstore::lab::golden_spec;
 use dedupstore::store::format::{frame_offsets, superblock_offsets};
 use dedupstore::store::{Store, StoreError};
 use dedupstore::{FilterSpec, SeenSetBuilder, registry, state_digest};
@@ -41,6 +42,11 @@ fn copy_directory(from: &Path, to: &Path) {
     }
 }
 
+fn golden_spec_of(name: &str) -> FilterSpec {
+    let descriptor = registry().iter().find(|it| it.name == name);
+    golden_spec(descriptor.expect("a filter"))
+}
+
 /// The golden stores were created by version 1 and never change. `cargo xtask golden NAME` adds the
 /// store of a new filter.
 #[test]
@@ -52,7 +58,7 @@ fn stores_of_version_1_can_be_opened() {
             0 => golden::store_name(name),
             _ => format!("version-1-{name}-audited.dds"),
         });
-        let spec: FilterSpec = name.parse().expect("a filter");
+        let spec = golden_spec_of(name);
         let directory = TempDir::new().expect("a temporary directory");
         let path = directory.path().join("copy.dds");
         copy_directory(&kept, &path);

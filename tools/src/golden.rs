@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions as File};
 use std::io::Write;
 use std::path::Path;
 
-use dedupstore::lab::{StreamSpec, golden_states};
+use dedupstore::lab::{StreamSpec, golden_spec, golden_states};
 use dedupstore::store::{CreateOptions, OpenOptions};
 use dedupstore::{FilterSpec, registry};
 
@@ -88,6 +88,6 @@ pub fn add(filter: &str) -> Result<(), String> {
             writeln!(file, "{line}").map_err(|error| error.to_string())?;
         }
     }
-    create_store(&store, &FilterSpec::with_defaults(descriptor), 0);
+    create_store(&store, &golden_spec(descriptor), 0);
     Ok(())
 }

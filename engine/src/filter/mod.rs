@@ -77,7 +77,8 @@ use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
 
-/// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known.
+/// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known:
+/// `blocked` with its default parameters.
 pub const DEFAULT_FILTER: &str = "blocked:k=6,cap=85";
 /// The memory of a filter if none is given.
 pub const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 20);
