@@ -16,6 +16,7 @@ mod forgetting;
 mod format;
 mod inside;
 mod layers;
+mod long_run;
 mod measured_rates;
 mod older_image_fallback;
 mod options;

@@ -151,6 +151,7 @@ fn flag(option: CreateOption) -> Option<&'static str> {
         CreateOption::Seed => Some("--seed"),
         CreateOption::LogSize => Some("--log-size"),
         CreateOption::Normalization => Some("--normalize"),
+        CreateOption::MaxFpr => Some("--max-fpr"),
         _ => None,
     }
 }

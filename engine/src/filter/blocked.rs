@@ -160,16 +160,19 @@ impl Filter for Blocked {
         if load >= cap || mean > 600.0 {
             return libm::pow(load, f64::from(self.k));
         }
+        let exponent = self.k as i32;
         let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
         let mut share = libm::exp(-mean);
         let mut clear = 1.0;
         let mut rate = 0.0;
         for keys in 0..=most {
-            rate += share * libm::pow((1.0f64 - clear).min(cap), f64::from(self.k));
+            rate += share * (1.0f64 - clear).min(cap).powi(exponent);
             share *= mean / f64::from(keys + 1);
             clear *= kept;
         }
-        rate.clamp(0.0, 1.0)
+        // Near the cap the number of keys no longer explains the load. A mean of powers is at
+        // least the power of the mean.
+        rate.max(load.powi(exponent)).clamp(0.0, 1.0)
     }
 
     /// Without a cap, no bit is ever cleared.
@@ -180,8 +183,9 @@ impl Filter for Blocked {
         }
     }
 
+    /// With a lower cap the load settles by itself.
     fn comfortable_load(&self) -> Option<f64> {
-        Some(0.5)
+        (self.cap_percent > 50).then_some(0.5)
     }
 
     fn cache_lines_touched(&self) -> u32 {

@@ -89,6 +89,7 @@ impl StoreError {
             StoreError::OptionMismatch { option, .. } => Remedy::OmitOption { option: *option },
             StoreError::Create(error) => error.remedy(),
             StoreError::LogSize { .. } => change(CreateOption::LogSize),
+            StoreError::MaxFpr { .. } => change(CreateOption::MaxFpr),
             StoreError::ShardCount { .. } => change(CreateOption::Shards),
             StoreError::ParametersTooLong { .. } => change(CreateOption::Normalization),
             StoreError::SetMismatch { .. } => Remedy::ChangeArguments,

@@ -25,6 +25,8 @@ pub enum CreateOption {
     Audit,
     /// [`CreateOptions::normalization`].
     Normalization,
+    /// [`CreateOptions::max_fpr`].
+    MaxFpr,
     /// [`CreateOptions::shards`].
     Shards,
 }
@@ -38,6 +40,7 @@ impl Display for CreateOption {
             CreateOption::LogSize => "log size",
             CreateOption::Audit => "audit",
             CreateOption::Normalization => "normalization",
+            CreateOption::MaxFpr => "limit of the false positive rate",
             CreateOption::Shards => "shards",
         })
     }
@@ -103,6 +106,12 @@ impl CreateOptions {
                 &shown(stored),
                 &shown(name),
             )?;
+        }
+        if let Some(requested) = self.max_fpr {
+            let same = store.max_fpr == Some(requested);
+            let stored = store.max_fpr.map(|rate| rate.to_string());
+            let stored = stored.unwrap_or_else(|| "none".to_owned());
+            agree(CreateOption::MaxFpr, same, &stored, &requested)?;
         }
         Ok(())
     }

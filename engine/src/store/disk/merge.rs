@@ -59,8 +59,8 @@ pub enum MergeError {
     },
 }
 
-/// Creates a store that has seen every key that either of two stores has seen. Both are only
-/// read, without a lock. The new store is read back before it gets its name.
+/// Creates a store that has seen every key that either of two stores has seen. Of two limits of
+/// the false positive rate it has the lower one. Both stores are only read, without a lock. The new store is read back before it gets its name.
 pub fn merge(
     destination: impl AsRef<Path>,
     first: impl AsRef<Path>,
@@ -104,6 +104,10 @@ pub fn merge(
         filter: union.spec.to_string(),
         reason,
     })?;
+    // The stricter limit holds for the keys of both.
+    let limits = [&union, &other].map(|it| it.superblock.max_fpr);
+    let limit = limits.into_iter().flatten().reduce(f64::min);
+    union.superblock = union.superblock.with_max_fpr(limit);
     drop(other);
     let layout = union.superblock.layout;
     let report = MergeReport {
