@@ -3,11 +3,13 @@
 //! The same code serves a set in memory and a store: both implement [`SeenKeys`].
 
 use dedupstore::audit::Estimate;
+use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::lines::{KeyReader, Line};
 use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
 use crate::batch_hasher::{BatchHasher, HashedBatch, MIN_PARALLEL_LINES};
 use crate::closed_pipe;
+use crate::drop_guard::{DropGuard, FilterState, FprLimit};
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -22,17 +24,23 @@ pub trait SeenKeys {
     /// Returns the hasher of the keys.
     fn hasher(&self) -> KeyHasher;
 
-    /// Decides about keys in order, passes the verdicts to `deliver`, and records the keys if
-    /// `deliver` succeeds. Returns the value of `deliver`.
+    /// Decides about keys in order, passes the verdicts and the state after them to `deliver`,
+    /// and records the keys if `deliver` succeeds. Returns the value of `deliver`.
     fn observe_then<T>(
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], FilterState<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure>;
+
+    /// Returns the number of cells of the filter.
+    fn cells(&self) -> u64;
 
     /// Returns counts, load and error rates.
     fn status(&mut self) -> Status;
+
+    /// Returns the same for earlier counters.
+    fn status_at(&mut self, registers: &Registers) -> Status;
 }
 
 /// Counts, load and error rates.
@@ -47,6 +55,19 @@ pub struct Status {
     /// The false negative rate, measured by the audit.
     pub audited_fnr: Option<Estimate>,
     pub store: Option<StoreStatus>,
+}
+
+impl Status {
+    /// Returns the status with the counts, load and drop chance of other counters.
+    pub fn at(self, filter: &AnyFilter, registers: &Registers) -> Self {
+        Status {
+            new: registers.new_count(),
+            seen: registers.seen_count(),
+            load: filter.load(registers),
+            drop_chance: filter.false_positive_rate(registers),
+            ..self
+        }
+    }
 }
 
 /// The part of [`Status`] that only a store has.
@@ -77,10 +98,18 @@ impl SeenKeys for SeenSet {
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], FilterState<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.observe_batch(observations, verdicts);
-        deliver(verdicts)
+        let state = FilterState {
+            filter: self.filter(),
+            registers: self.registers(),
+        };
+        deliver(verdicts, state)
+    }
+
+    fn cells(&self) -> u64 {
+        self.filter().cells()
     }
 
     fn status(&mut self) -> Status {
@@ -94,6 +123,10 @@ impl SeenKeys for SeenSet {
             drop_chance: self.false_positive_rate(),
             store: None,
         }
+    }
+
+    fn status_at(&mut self, registers: &Registers) -> Status {
+        self.status().at(self.filter(), registers)
     }
 }
 
@@ -116,6 +149,8 @@ pub struct FilterSettings {
     pub line_buffered: bool,
     /// The number of threads that extract and hash keys.
     pub threads: usize,
+    /// The limit of the false positive rate.
+    pub limit: Option<FprLimit>,
 }
 
 /// Decides about lines and prints those asked for.
@@ -123,16 +158,22 @@ pub struct LineFilter<'a, S> {
     seen: &'a mut S,
     hasher: BatchHasher,
     printer: Printer,
+    guard: DropGuard,
+    lines: u64,
     without_key: u64,
     verdicts: Vec<Verdict>,
 }
 
 impl<'a, S: SeenKeys> LineFilter<'a, S> {
     pub fn new(seen: &'a mut S, settings: FilterSettings) -> Result<Self, Failure> {
+        let guard = DropGuard::new(settings.limit, seen.cells(), seen.status().drop_chance)?;
         let mut limit = seen.batch_limit();
-        if settings.threads > 1 {
+        match guard.batch_limit() {
+            Some(guarded) if S::DELIVERS_BEFORE_RECORDING => limit = limit.min(guarded),
+            Some(guarded) => limit = guarded,
             // In smaller batches, distributing the work costs more than the work.
-            limit = limit.max(MIN_PARALLEL_LINES);
+            None if settings.threads > 1 => limit = limit.max(MIN_PARALLEL_LINES),
+            None => {}
         }
         Ok(LineFilter {
             hasher: BatchHasher::new(seen.hasher(), settings.keys, limit, settings.threads)?,
@@ -144,6 +185,8 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
                 owes_line_end: false,
                 output: Output::standard()?,
             },
+            guard,
+            lines: 0,
             without_key: 0,
             verdicts: vec![Verdict::New; limit],
         })
@@ -184,6 +227,11 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         self.printer.output.flush()
     }
 
+    /// Returns the number of lines handled so far.
+    pub fn line_count(&self) -> u64 {
+        self.lines
+    }
+
     /// Returns the number of lines without a key.
     pub fn without_key(&self) -> u64 {
         self.without_key
@@ -194,15 +242,31 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         self.seen.status()
     }
 
+    /// Returns the status after the last batch that did not exceed the limit, given that before
+    /// the first one.
+    pub fn accepted_status(&mut self, before: Status) -> Status {
+        match self.guard.accepted() {
+            Some(registers) => self.seen.status_at(registers),
+            None => before,
+        }
+    }
+
+    /// Returns the guard of the false positive rate.
+    pub fn guard(&mut self) -> &mut DropGuard {
+        &mut self.guard
+    }
+
     /// Handles a batch; returns the number of lines printed.
     fn batch(&mut self, lines: &[Line<'_>]) -> Result<usize, Failure> {
         let HashedBatch {
             observations,
             without_key,
         } = self.hasher.hash(lines);
-        self.without_key += without_key.len() as u64;
+        let guard = &mut self.guard;
+        let numbers = self.lines..self.lines + lines.len() as u64;
         let printer = &mut self.printer;
-        let deliver = |verdicts: &[Verdict]| {
+        let deliver = |verdicts: &[Verdict], state: FilterState<'_>| {
+            guard.check(state, numbers)?;
             let verdicts = verdicts.iter().copied();
             let printed = match without_key {
                 [] => printer.write(lines.iter().zip(verdicts))?,
@@ -214,7 +278,10 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             Ok(printed)
         };
         let verdicts = &mut self.verdicts[..observations.len()];
-        self.seen.observe_then(observations, verdicts, deliver)
+        let printed = self.seen.observe_then(observations, verdicts, deliver)?;
+        self.lines += lines.len() as u64;
+        self.without_key += without_key.len() as u64;
+        Ok(printed)
     }
 }
 

@@ -7,6 +7,7 @@ mod color;
 mod command;
 mod decompress;
 mod default_filter;
+mod drop_guard;
 mod error;
 mod filter_arguments;
 mod filter_choice;
@@ -46,7 +47,10 @@ fn main() -> ExitCode {
         Err(failure) => {
             let name = color::on_stderr(Color::Red, "dedupstore:");
             eprintln!("{name} {failure}");
-            ExitCode::from(2)
+            ExitCode::from(match failure {
+                Failure::Limit(_) => 3,
+                _ => 2,
+            })
         }
     }
 }

@@ -52,6 +52,14 @@ impl Progress {
         }
     }
 
+    /// Prints a message above the line.
+    pub fn message(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None => eprintln!("{text}"),
+        }
+    }
+
     /// Updates the line, at most once per interval.
     pub fn show(&mut self, lines: impl FnOnce() -> u64) {
         let Some(bar) = &self.bar else { return };

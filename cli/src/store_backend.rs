@@ -1,8 +1,10 @@
 //! A store as the [`SeenKeys`] of `filter`: lines are delivered first and recorded after.
 
+use dedupstore::filter::Registers;
 use dedupstore::store::{Store, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
+use crate::drop_guard::FilterState;
 use crate::error::Failure;
 use crate::line_filter::{SeenKeys, Status, StoreStatus};
 use crate::signals::CloseOnSignal;
@@ -14,6 +16,7 @@ const BATCH_LIMIT: usize = 16 << 10;
 pub struct StoreBackend {
     store: CloseOnSignal<Store>,
     hasher: KeyHasher,
+    cells: u64,
     batch_limit: usize,
     /// Whether a batch could not be delivered.
     undelivered: bool,
@@ -25,6 +28,7 @@ impl StoreBackend {
     pub fn new(store: Store) -> Self {
         let path = store.medium().path().to_owned();
         let (hasher, batch_limit) = (store.hasher(), store.batch_limit().min(BATCH_LIMIT));
+        let cells = store.filter().cells();
         let store_path = path.clone();
         let close = move |store: Store| match store.close() {
             Ok(()) => None,
@@ -36,6 +40,7 @@ impl StoreBackend {
         StoreBackend {
             store: CloseOnSignal::new(store, close),
             hasher,
+            cells,
             batch_limit,
             undelivered: false,
             path,
@@ -70,6 +75,13 @@ impl StoreBackend {
     }
 }
 
+fn state_of(store: &Store) -> FilterState<'_> {
+    FilterState {
+        filter: store.filter(),
+        registers: store.registers(),
+    }
+}
+
 impl SeenKeys for StoreBackend {
     const DELIVERS_BEFORE_RECORDING: bool = true;
 
@@ -85,19 +97,19 @@ impl SeenKeys for StoreBackend {
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], FilterState<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let path = &self.path;
         let failed = |error| Failure::store(path)(error);
         let mut guard = self.store.lock();
-        if observations.is_empty() {
-            return deliver(verdicts);
-        }
         let store = guard.as_mut().ok_or_else(|| self.closed())?;
+        if observations.is_empty() {
+            return deliver(verdicts, state_of(store));
+        }
         let pending = store
             .observe_pending(observations, verdicts)
             .map_err(failed)?;
-        match deliver(pending.verdicts()) {
+        match deliver(pending.verdicts(), state_of(pending.store())) {
             Ok(delivered) => {
                 pending.commit().map_err(failed)?;
                 Ok(delivered)
@@ -107,6 +119,10 @@ impl SeenKeys for StoreBackend {
                 Err(error)
             }
         }
+    }
+
+    fn cells(&self) -> u64 {
+        self.cells
     }
 
     fn status(&mut self) -> Status {
@@ -128,6 +144,14 @@ impl SeenKeys for StoreBackend {
                 }),
             },
             None => Status::default(),
+        }
+    }
+
+    fn status_at(&mut self, registers: &Registers) -> Status {
+        let status = self.status();
+        match self.store.lock().as_ref() {
+            Some(store) => status.at(store.filter(), registers),
+            None => status,
         }
     }
 }

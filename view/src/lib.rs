@@ -4,10 +4,12 @@
 //! errors. This crate turns them into text: numbers with units, the report of
 //! `dedupstore inspect`, and the sentence that names the command to run after an error.
 
+mod drop_chance;
 mod errors;
 mod inspection;
 mod numbers;
 
+pub use drop_chance::{LimitReached, drop_chance_warning};
 #[cfg(not(target_family = "wasm"))]
 pub use errors::merge_error_message;
 pub use errors::{build_error_message, create_error_message, error_message, repair_error_message};

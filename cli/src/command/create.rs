@@ -52,6 +52,11 @@ pub struct Arguments {
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["filter", "fpr"], help_heading = "Filter")]
     prefer: Option<Prefer>,
 
+    /// Record a limit of the false positive rate, like 0.01 or 1%: `filter` stops with exit code
+    /// 3 before it is exceeded
+    #[arg(long, value_name = "P", value_parser = value_parsers::limit, help_heading = "Filter")]
+    max_fpr: Option<f64>,
+
     #[command(flatten)]
     key: KeyArguments,
 
@@ -79,6 +84,9 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let (mut options, reason) = choice(&arguments)?;
     if let Some(bytes) = arguments.log_size {
         options = options.log_size(bytes);
+    }
+    if let Some(rate) = arguments.max_fpr {
+        options = options.max_fpr(rate);
     }
     let normalization = arguments.key.normalization().unwrap_or_default();
     options = options.normalization(normalization.recorded());

@@ -8,10 +8,12 @@ use clap::{Args, ValueEnum};
 use dedupstore::lines::{KeyReader, Normalization};
 use dedupstore::store::{CreateOptions, Durability, ReadOnlyStore};
 use dedupstore::{CreateError, Memory, SeenSet, SeenSetBuilder};
+use dedupstore_view::{LimitReached, drop_chance_warning};
 use serde_json::json;
 
 use crate::cli::GlobalArguments;
 use crate::default_filter;
+use crate::drop_guard::{DropChance, FprLimit};
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::input::{Block, InputArguments, Inputs};
@@ -48,6 +50,12 @@ pub struct Arguments {
 
     #[command(flatten)]
     input: InputArguments,
+
+    /// Stop with exit code 3 before the false positive rate exceeds P, like 0.01 or 1%: no line
+    /// of the batch that would exceed it is printed or recorded. Overrides, for this run, the
+    /// limit with which a store was created; 1 lifts it
+    #[arg(long, value_name = "P", value_parser = value_parsers::limit)]
+    max_fpr: Option<f64>,
 
     /// Record nothing; print what a run would print now
     #[arg(long, conflicts_with = "sync")]
@@ -89,6 +97,9 @@ fn long_about() -> String {
          A filter remembers keys in a fixed amount of memory and is sometimes wrong: it can drop \
          a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
          one with too few fields for --field, is printed as a new line and not recorded.\n\n\
+         The fuller a filter is, the more new lines it drops. A warning on standard error says when \
+         1 %, 10 % and 100 % of the new keys are dropped; --quiet suppresses it, and --max-fpr stops \
+         the run instead.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed and normalization. \
          A line is written before its key is recorded: after a crash it may be printed again, \
@@ -119,6 +130,7 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
         started: Instant::now(),
         inputs,
         arguments,
+        store: store.as_ref().map(|path| path.display().to_string()),
         quiet: global.quiet,
     };
     let requested = run.arguments.key.normalization();
@@ -129,12 +141,16 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
         None => {
             let keys = KeyReader::new(selector, requested.unwrap_or_default());
             let mut set = run.new_set()?;
-            run.filter(&mut set, keys)?.report(&run)
+            run.filter(&mut set, keys, None)?.report(&run)
         }
         Some(path) if run.arguments.dry_run => {
-            let (mut set, normalization) = run.copy_of(&path)?;
+            let Copied {
+                mut set,
+                normalization,
+                max_fpr,
+            } = run.copy_of(&path)?;
             let keys = KeyReader::new(selector, normalization);
-            run.filter(&mut set, keys)?.report(&run)
+            run.filter(&mut set, keys, max_fpr)?.report(&run)
         }
         Some(path) => {
             let durability = run.arguments.sync.unwrap_or_default();
@@ -142,8 +158,9 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
             let store = open_store::open_or_create(&path, &options, durability, run.quiet)?;
             let normalization = open_store::normalization(&path, store.parameters())?;
             let keys = KeyReader::new(selector, normalization);
+            let max_fpr = store.max_fpr();
             let mut backend = StoreBackend::new(store);
-            let outcome = run.filter(&mut backend, keys);
+            let outcome = run.filter(&mut backend, keys, max_fpr);
             // Also if the input failed: the store keeps what was delivered before that.
             let closed = backend.close();
             let outcome = outcome?;
@@ -174,7 +191,18 @@ struct Run {
     started: Instant,
     inputs: Inputs,
     arguments: Arguments,
+    /// The store's path, for messages.
+    store: Option<String>,
     quiet: bool,
+}
+
+/// A copy of a store in memory.
+struct Copied {
+    set: SeenSet,
+    /// How its keys are normalized.
+    normalization: Normalization,
+    /// The limit with which it was created.
+    max_fpr: Option<f64>,
 }
 
 impl Run {
@@ -192,12 +220,15 @@ impl Run {
         Ok(self.arguments.filter.options().in_memory()?)
     }
 
-    /// Copies a store's filter into memory; returns how its keys are normalized. The set is
-    /// empty if there is no store.
-    fn copy_of(&self, path: &Path) -> Result<(SeenSet, Normalization), Failure> {
+    /// Copies a store's filter into memory. The set is empty if there is no store.
+    fn copy_of(&self, path: &Path) -> Result<Copied, Failure> {
         let requested = self.arguments.key.normalization();
         if std::fs::symlink_metadata(path).is_err() {
-            return Ok((self.new_set()?, requested.unwrap_or_default()));
+            return Ok(Copied {
+                set: self.new_set()?,
+                normalization: requested.unwrap_or_default(),
+                max_fpr: None,
+            });
         }
         let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
         store
@@ -211,10 +242,14 @@ impl Run {
             .memory_bits(parameters.memory_bits)
             .seed(parameters.seed)
             .resume(region, store.registers().clone())?;
-        Ok((set, normalization))
+        Ok(Copied {
+            set,
+            normalization,
+            max_fpr: store.max_fpr(),
+        })
     }
 
-    fn settings(&self, keys: KeyReader) -> FilterSettings {
+    fn settings(&self, keys: KeyReader, limit: Option<FprLimit>) -> FilterSettings {
         FilterSettings {
             keys,
             print: match (self.arguments.annotate, self.arguments.repeated) {
@@ -225,11 +260,43 @@ impl Run {
             line_end: self.arguments.key.line_end(),
             line_buffered: self.arguments.line_buffered,
             threads: self.arguments.threads,
+            limit,
         }
     }
 
-    /// Reads all inputs and prints the lines asked for.
-    fn filter(&self, seen: &mut impl SeenKeys, keys: KeyReader) -> Result<Outcome, Failure> {
+    /// Returns the limit of the false positive rate: that of the run, or else the store's.
+    fn limit(&self, of_store: Option<f64>) -> Option<FprLimit> {
+        let rate = self.arguments.max_fpr.or(of_store)?;
+        Some(FprLimit {
+            rate,
+            is_of_store: self.arguments.max_fpr.is_none(),
+        })
+    }
+
+    /// Completes the message about a limit.
+    fn named(&self, limit: LimitReached) -> LimitReached {
+        LimitReached {
+            store: self.store.clone(),
+            recorded: self.store.is_some() && !self.arguments.dry_run,
+            ..limit
+        }
+    }
+
+    /// Returns the warning that is due, if any.
+    fn warning(&self, line_filter: &mut LineFilter<'_, impl SeenKeys>) -> Option<String> {
+        let DropChance { rate, lines } = line_filter.guard().take_warning()?;
+        let warning = drop_chance_warning(self.store.as_deref(), rate, lines);
+        (!self.quiet).then(|| format!("dedupstore: {warning}"))
+    }
+
+    /// Reads all inputs and prints the lines asked for. `of_store` is the limit with which the
+    /// store was created.
+    fn filter(
+        &self,
+        seen: &mut impl SeenKeys,
+        keys: KeyReader,
+        of_store: Option<f64>,
+    ) -> Result<Outcome, Failure> {
         if self.inputs.is_terminal() && !self.quiet {
             eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
         }
@@ -249,20 +316,26 @@ impl Run {
             )?),
             None => None,
         };
-        let mut progress = Progress::new(&self.inputs, self.quiet);
-        let settings = self.settings(keys);
+        let settings = self.settings(keys, self.limit(of_store));
         let line_end = settings.line_end;
-        let mut line_filter = LineFilter::new(seen, settings)?;
+        let mut line_filter = match LineFilter::new(seen, settings) {
+            Err(Failure::Limit(limit)) => return Err(Failure::Limit(self.named(limit))),
+            created => created?,
+        };
+        let mut progress = Progress::new(&self.inputs, self.quiet);
+        if let Some(warning) = self.warning(&mut line_filter) {
+            progress.message(&warning);
+        }
         let read = self.inputs.for_each_block(line_end, |block| {
             match block {
                 Block::Lines(lines) => line_filter.lines(lines),
                 Block::Unterminated(line) => line_filter.unterminated(line),
                 Block::Pause => line_filter.flush(),
             }?;
-            progress.show(|| {
-                let now = line_filter.status();
-                now.new + now.seen - before.new - before.seen + line_filter.without_key()
-            });
+            if let Some(warning) = self.warning(&mut line_filter) {
+                progress.message(&warning);
+            }
+            progress.show(|| line_filter.line_count());
             match &mut metrics {
                 Some(metrics) => metrics
                     .write_if_due(|| reading(line_filter.status(), line_filter.without_key())),
@@ -275,18 +348,34 @@ impl Run {
             Err(Failure::ClosedPipe) => Ok(()),
             _ => line_filter.flush(),
         };
+        let (bytes, stopped) = match read {
+            Err(Failure::Limit(limit)) => (
+                Ok(consumed.load(Ordering::Relaxed)),
+                Some(self.named(limit)),
+            ),
+            read => (read, None),
+        };
+        let after = match stopped {
+            Some(_) => line_filter.accepted_status(before),
+            None => line_filter.status(),
+        };
+        let lines = line_filter.line_count();
+        line_filter.guard().note(after.drop_chance, lines);
+        if let Some(warning) = self.warning(&mut line_filter) {
+            eprintln!("{warning}");
+        }
         let without_key = line_filter.without_key();
-        let after = seen.status();
         if let Some(metrics) = &metrics {
             metrics.write(&reading(after, without_key))?;
         }
-        let bytes = read?;
+        let bytes = bytes?;
         flushed?;
         Ok(Outcome {
             before,
             after,
             bytes,
             without_key,
+            stopped,
         })
     }
 }
@@ -297,6 +386,8 @@ struct Outcome {
     after: Status,
     bytes: u64,
     without_key: u64,
+    /// The limit at which the run stopped.
+    stopped: Option<LimitReached>,
 }
 
 impl Outcome {
@@ -326,7 +417,10 @@ impl Outcome {
         if let Some(StatsFormat::Json) = run.arguments.stats {
             eprintln!("{}", self.statistics(run.started));
         }
-        Ok(())
+        match &self.stopped {
+            Some(limit) => Err(Failure::Limit(limit.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Counts are of this run; load and error rates depend on all runs.
@@ -344,6 +438,7 @@ impl Outcome {
             "lines_per_second": lines as f64 / seconds.max(1e-9),
             "load": self.after.load,
             "drop_chance": self.after.drop_chance,
+            "stopped_at_limit": self.stopped.is_some(),
             "estimated_fpr": self.after.audited_fpr.map_or(self.after.drop_chance, |fpr| fpr.value),
             "estimated_fpr_interval": self.after.audited_fpr.map(|fpr| [fpr.low, fpr.high]),
             "estimated_fnr": self.after.audited_fnr.map(|fnr| fnr.value),

@@ -34,7 +34,11 @@ fn in_bits(bits: f64) -> String {
     match bits {
         ..9.995 => format!("{bits:.2} bits"),
         ..99.95 => format!("{bits:.1} bits"),
-        _ => format!("{bits:.0} bits"),
+        ..999.5 => format!("{bits:.0} bits"),
+        _ => {
+            let unit = libm::pow(10.0, libm::floor(libm::log10(bits)) - 2.0);
+            format!("{:.0} bits", libm::round(bits / unit) * unit)
+        }
     }
 }
 
@@ -65,6 +69,6 @@ mod tests {
         assert_eq!(in_bits(1.3981), "1.40 bits");
         assert_eq!(in_bits(9.999), "10.0 bits");
         assert_eq!(in_bits(99.96), "100 bits");
-        assert_eq!(in_bits(3912.597), "3913 bits");
+        assert_eq!(in_bits(3912.597), "3910 bits");
     }
 }
