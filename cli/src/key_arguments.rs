@@ -66,13 +66,23 @@ impl KeyArguments {
         if self.null { 0 } else { b'\n' }
     }
 
+    /// Returns the option that chooses the key.
+    pub fn key_option(&self) -> &'static str {
+        match (&self.json_key, &self.key_regex) {
+            (Some(_), _) => "--json-key",
+            (_, Some(_)) => "--key-regex",
+            _ => "--field",
+        }
+    }
+
     /// Returns a message about lines without a key; None if every line has one. `treatment` says
     /// what was done with them.
     pub fn missing_keys(&self, missing: u64, lines: u64, treatment: &str) -> Option<String> {
-        let (what, option) = match (&self.json_key, &self.key_regex) {
-            (Some(_), _) => ("value", "--json-key"),
-            (_, Some(_)) => ("match", "--key-regex"),
-            _ => ("field", "--field"),
+        let option = self.key_option();
+        let what = match option {
+            "--json-key" => "value",
+            "--key-regex" => "match",
+            _ => "field",
         };
         match (missing, lines) {
             (0, _) => None,

@@ -139,7 +139,7 @@ fn wrong_arguments_are_reported_and_nothing_is_printed() {
     );
     assert_fails(
         &["filter", "--memory", "0"],
-        &["at least 64 bits", "--memory"],
+        &["at least 8 B of memory", "--memory"],
     );
     assert_fails(
         &["filter", "--memory", "lots"],

@@ -3,6 +3,8 @@
 //! All tests are one program, so that it is linked once and the tests run in parallel. A test must
 //! not change the state of the process, such as its environment.
 
+mod advice;
+mod drop_chance;
 mod filter;
 mod guide;
 mod keys_and_inputs;

@@ -158,14 +158,22 @@ fn error_messages() {
         ("other.dds", "--seed 2"),
         ("urls.dds", "--seed 1 --normalize whatwg"),
         ("newer.dds", "--seed 1"),
+        ("full.dds", "--seed 1 --max-fpr 1e-9"),
     ] {
         transcript(
             directory.path(),
             &format!("dedupstore create {name} --memory 64KiB --filter bloom:k=4 {options}"),
         );
     }
+    let keys: String = (0..2000).map(|key| format!("{key}\n")).collect();
+    fs::write(at("keys.txt"), keys).expect("written");
+    transcript(
+        directory.path(),
+        "dedupstore -q filter full.dds keys.txt --max-fpr 1",
+    );
     fs::write(at("file.dds"), "not a store").expect("written");
     fs::create_dir(at("folder.dds")).expect("created");
+    fs::write(at("empty.log"), "").expect("written");
     fs::write(at("no.gz"), "plain\n").expect("written");
     fs::write(at("cut.gz"), [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3]).expect("written");
     let image = File::options().write(true).open(at("cut.dds/image.0"));
@@ -211,6 +219,9 @@ fn error_messages() {
         "dedupstore create x.dds --fpr 0.1",
         "dedupstore create x.dds --expect 10 --fpr 2",
         "dedupstore create x.dds --expect 10 --filter bloom",
+        "dedupstore create x.dds --max-fpr 0",
+        "dedupstore create x.dds --for empty.log",
+        "dedupstore filter full.dds",
         "dedupstore simulate --stream shuffle:60 --count 10 --html nowhere/x.html",
         "dedupstore advise --max-fpr 2",
         "dedupstore advise --prefer speed",

@@ -64,10 +64,7 @@ impl fmt::Display for LimitReached {
 /// path of the store, if there is one.
 pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64) -> String {
     let name = store.unwrap_or("the filter");
-    let share = match rate < 1.0 {
-        true => format!("{} of new keys", percent(Some(rate))),
-        false => "every new key".to_owned(),
-    };
+    let rate = percent(Some(rate));
     let when = match lines {
         0 => "at the start of this run".to_owned(),
         lines => format!("after {}", plural(lines, "line")),
@@ -77,7 +74,7 @@ pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64) -> String
         None => "a larger --memory drops fewer",
     };
     format!(
-        "warning: {name} reports {share} as seen, {when}; {next}. To stop before a rate is \
+        "warning: {name} reports {rate} of new keys as seen, {when}; {next}. To stop before a rate is \
          exceeded, use --max-fpr"
     )
 }
@@ -125,7 +122,7 @@ mod tests {
         );
         let full = drop_chance_warning(None, 1.0, 0);
         assert!(
-            full.contains("every new key as seen, at the start"),
+            full.contains("100 % of new keys as seen, at the start"),
             "{full}"
         );
     }

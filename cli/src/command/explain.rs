@@ -7,6 +7,7 @@ use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
 use dedupstore::store::ReadOnlyStore;
+use dedupstore::theory::{CurrentRates, GapHistogram, current_rates};
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
@@ -55,6 +56,8 @@ struct Explanation {
     normalized: String,
     fingerprint: u64,
     verdict: Verdict,
+    /// Whether the verdict New can be wrong: the key may have been forgotten.
+    may_have_forgotten: bool,
     evidence: Evidence,
 }
 
@@ -73,6 +76,11 @@ impl Explanation {
             normalized: String::from_utf8_lossy(normalized).into_owned(),
             fingerprint: fingerprint.0,
             verdict: store.contains_fingerprint(fingerprint),
+            may_have_forgotten: store.filter().may_have_forgotten(
+                store.filter_region(),
+                store.registers(),
+                fingerprint,
+            ),
             evidence: store.filter().evidence(store.filter_region(), fingerprint),
         })
     }
@@ -109,6 +117,8 @@ impl Explanation {
             "links": links.collect::<Vec<_>>(),
             "load": store.load(),
             "estimated_fpr": store.false_positive_rate(),
+            "may_have_forgotten": self.may_have_forgotten,
+            "predicted_fnr": rates(store).map(|rates| rates.fnr),
         })
     }
 
@@ -140,12 +150,44 @@ impl Explanation {
         }
         row("verdict", verdict_name(self.verdict));
         row("because", &self.because(store));
-        row("certainty", &certainty(store, self.verdict));
+        row("certainty", &self.certainty(store));
         page
     }
 
     fn because(&self, store: &ReadOnlyStore) -> String {
         self.evidence.in_words(&store.filter().cell_layout())
+    }
+
+    /// Says how the verdict can be wrong, and how likely that is.
+    fn certainty(&self, store: &ReadOnlyStore) -> String {
+        let errors = store.filter().possible_errors();
+        match self.verdict {
+            Verdict::Seen => format!(
+                "{} of new keys would be reported as seen too (load {})",
+                percent(Some(store.false_positive_rate())),
+                percent(Some(store.load())),
+            ),
+            Verdict::New if errors == PossibleErrors::FalsePositives => {
+                "certain: this filter has no false negatives".to_owned()
+            }
+            Verdict::New if !self.may_have_forgotten => {
+                "certain: this filter can forget, but has not yet forgotten any key with these \
+                 cells"
+                    .to_owned()
+            }
+            Verdict::New => format!(
+                "the key may have been seen and forgotten, because this filter can forget: {} \
+                 (load {})",
+                match rates(store) {
+                    Some(rates) => format!(
+                        "by theory, {} of repeats are reported as new at present",
+                        percent(Some(rates.fnr))
+                    ),
+                    None => "`dedupstore simulate` measures how often".to_owned(),
+                },
+                percent(Some(store.load())),
+            ),
+        }
     }
 }
 
@@ -156,22 +198,16 @@ fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Says how the verdict can be wrong. How often that happens also depends on the stream.
-fn certainty(store: &ReadOnlyStore, verdict: Verdict) -> String {
-    let errors = store.filter().possible_errors();
-    match verdict {
-        Verdict::Seen => format!(
-            "{} of new keys would be reported as seen too (load {})",
-            percent(Some(store.false_positive_rate())),
-            percent(Some(store.load())),
-        ),
-        Verdict::New if errors == PossibleErrors::FalsePositives => {
-            "certain: this filter has no false negatives".to_owned()
-        }
-        Verdict::New => format!(
-            "the key may have been seen and forgotten, because this filter can forget (load {}); \
-             `dedupstore simulate` measures how often",
-            percent(Some(store.load())),
-        ),
-    }
+/// Returns the present error rates by theory, as `inspect` does.
+fn rates(store: &ReadOnlyStore) -> Option<CurrentRates> {
+    let registers = store.registers();
+    let gaps = store.audit();
+    let gaps = gaps.and_then(|audit| GapHistogram::of_octaves(&audit.gaps));
+    current_rates(
+        store.spec(),
+        store.parameters().memory_bits,
+        registers.observations(),
+        registers.new_count(),
+        gaps.as_ref(),
+    )
 }

@@ -101,8 +101,8 @@ impl Filter for Blocked {
             title: "Cache-, Hash- and Space-Efficient Bloom Filters",
             year: 2007,
         },
-        advised_because: "a blocked Bloom filter makes few errors in this memory and is the \
-                          fastest, with one cache line per key; it forgets some keys where a cache \
+        advised_because: "a blocked Bloom filter makes about the fewest errors in this memory \
+                          and is the fastest, with one cache line per key; it forgets some keys where a cache \
                           line is too full",
         drawing: Drawing {
             before: &["#.#..#..", "##.#.##.", ".#......"],
@@ -181,6 +181,18 @@ impl Filter for Blocked {
             true => PossibleErrors::Both,
             false => PossibleErrors::FalsePositives,
         }
+    }
+
+    /// A line that ever cleared bits had more than `cap_bits` then, and clears at most k at a time.
+    fn may_have_forgotten(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        let (at, _) = self.lines.locate(fingerprint);
+        ones(&region[at..at + CACHE_LINE_BYTES]) + self.k > self.cap_bits
+            && u64::from(self.cap_bits) < CACHE_LINE_BITS
     }
 
     /// With a lower cap the load settles by itself.

@@ -141,6 +141,17 @@ pub trait Filter: Sized {
         Self::DESCRIPTOR.errors
     }
 
+    /// Whether the filter may have forgotten this key, if it observed it. If not, a key that is
+    /// reported as New was never observed.
+    fn may_have_forgotten(
+        &self,
+        _region: &[u8],
+        _registers: &Registers,
+        _fingerprint: Fingerprint,
+    ) -> bool {
+        self.possible_errors() != PossibleErrors::FalsePositives
+    }
+
     /// Returns the number of cache lines that observing a new key touches.
     fn cache_lines_touched(&self) -> u32;
 
