@@ -138,6 +138,11 @@ impl DropGuard {
         self.warning.take()
     }
 
+    /// Returns whether there is a limit.
+    pub fn has_limit(&self) -> bool {
+        self.limit.is_some()
+    }
+
     /// Returns the counters after the last accepted batch, if there is a limit.
     pub fn accepted(&self) -> Option<&Registers> {
         self.accepted.as_ref()

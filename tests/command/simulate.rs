@@ -182,6 +182,9 @@ fn every_command_means_the_same_filter_by_blocked() {
         rows.collect()
     };
     let default = dedupstore::DEFAULT_FILTER.to_owned();
-    assert_eq!(filters(&["--filter", "blocked"]), [default.clone()]);
+    assert_eq!(
+        filters(&["--filter", "blocked"]),
+        std::slice::from_ref(&default)
+    );
     assert!(filters(&["--filter", "all"]).contains(&default));
 }

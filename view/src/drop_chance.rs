@@ -61,8 +61,8 @@ impl fmt::Display for LimitReached {
 }
 
 /// Warns that a filter drops new keys at this rate, after so many lines of a run. `store` is the
-/// path of the store, if there is one.
-pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64) -> String {
+/// path of the store, if there is one. Without a limit, the warning says how to set one.
+pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64, has_limit: bool) -> String {
     let name = store.unwrap_or("the filter");
     let rate = percent(Some(rate));
     let when = match lines {
@@ -73,10 +73,11 @@ pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64) -> String
         Some(_) => "a larger store drops fewer: dedupstore create OTHER.dds --expect N",
         None => "a larger --memory drops fewer",
     };
-    format!(
-        "warning: {name} reports {rate} of new keys as seen, {when}; {next}. To stop before a rate is \
-         exceeded, use --max-fpr"
-    )
+    let limit = match has_limit {
+        true => "",
+        false => ". To stop before a rate is exceeded, use --max-fpr",
+    };
+    format!("warning: {name} reports {rate} of new keys as seen, {when}; {next}{limit}")
 }
 
 #[cfg(test)]
@@ -115,12 +116,12 @@ mod tests {
     #[test]
     fn a_warning_says_how_many_keys_are_dropped() {
         assert_eq!(
-            drop_chance_warning(Some("links.dds"), 0.0104, 1),
+            drop_chance_warning(Some("links.dds"), 0.0104, 1, false),
             "warning: links.dds reports 1.04 % of new keys as seen, after 1 line; a larger store \
              drops fewer: dedupstore create OTHER.dds --expect N. To stop before a rate is \
              exceeded, use --max-fpr"
         );
-        let full = drop_chance_warning(None, 1.0, 0);
+        let full = drop_chance_warning(None, 1.0, 0, true);
         assert!(
             full.contains("100 % of new keys as seen, at the start"),
             "{full}"

@@ -285,7 +285,8 @@ impl Run {
     /// Returns the warning that is due, if any.
     fn warning(&self, line_filter: &mut LineFilter<'_, impl SeenKeys>) -> Option<String> {
         let DropChance { rate, lines } = line_filter.guard().take_warning()?;
-        let warning = drop_chance_warning(self.store.as_deref(), rate, lines);
+        let has_limit = line_filter.guard().has_limit();
+        let warning = drop_chance_warning(self.store.as_deref(), rate, lines, has_limit);
         (!self.quiet).then(|| format!("dedupstore: {warning}"))
     }
 
