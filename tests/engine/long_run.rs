@@ -198,3 +198,38 @@ fn a_store_that_only_fills_is_never_said_to_settle() {
     );
     assert_eq!(built.expect("built").comfortable_load(), None);
 }
+
+/// `explain` relies on it: a key that cannot have been forgotten is Seen. Filters that know this
+/// say so for some keys.
+#[test]
+fn a_key_that_cannot_have_been_forgotten_is_seen() {
+    for spec in registry().iter().flat_map(|it| variations(it)) {
+        let builder = SeenSetBuilder::new(&spec).memory_bits(1 << 14).seed(9);
+        let Ok(mut set) = builder.build() else {
+            continue;
+        };
+        let (mut fed, mut certain) = (0, 0);
+        for keys in [1, 50, 100, 200, 400, 800, 1600, 3200, 6400, 20_000] {
+            feed(&mut set, fed..keys);
+            fed = keys;
+            for key in 0..keys {
+                let key = key.to_le_bytes();
+                let fingerprint = set.hasher().fingerprint(&key);
+                let filter = set.filter();
+                if !filter.may_have_forgotten(set.region(), set.registers(), fingerprint) {
+                    assert!(set.contains(key).is_seen(), "{spec} after {keys}");
+                    certain += 1;
+                }
+            }
+        }
+        let knows = [
+            "bloom", "blocked", "recent", "word", "aging", "counting", "buffer",
+        ];
+        let descriptor = spec.descriptor();
+        let is_default = spec == FilterSpec::with_defaults(descriptor);
+        assert!(
+            certain > 0 || !is_default || !knows.contains(&descriptor.name),
+            "{spec}"
+        );
+    }
+}
