@@ -49,4 +49,5 @@ Exit codes:
   0         success
   1         the answer is no (contains, verify, repair)
   2         error
+  3         filter stopped at a limit of the false positive rate (--max-fpr)
   130, 143  ended by SIGINT or SIGTERM";

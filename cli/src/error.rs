@@ -8,7 +8,7 @@ use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
 use dedupstore_view::{
-    create_error_message, error_message, key_error_message, merge_error_message,
+    LimitReached, create_error_message, error_message, key_error_message, merge_error_message,
     repair_error_message,
 };
 
@@ -67,6 +67,9 @@ pub enum Failure {
     Repair { path: PathBuf, error: RepairError },
     #[error("{}", merge_error_message(.0))]
     Merge(#[from] MergeError),
+    /// The next lines would exceed the limit of the false positive rate.
+    #[error("{0}")]
+    Limit(LimitReached),
     /// The command succeeded, and its answer is no.
     #[error("no")]
     AnswerIsNo,

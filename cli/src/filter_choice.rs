@@ -11,6 +11,17 @@ use crate::value_parsers;
 /// The false positive rate to aim at if none is given.
 pub const DEFAULT_FPR: f64 = 0.001;
 
+/// How many times the distinct keys of a log a store has room for: streams go on after their log.
+pub const HEADROOM: u64 = 4;
+
+/// Says for how many keys a store was created, given the distinct keys of a log.
+pub fn headroom(of_log: u64) -> String {
+    format!(
+        "room for {HEADROOM} times the {} of the log; --expect N chooses another number",
+        plural(of_log, "distinct key"),
+    )
+}
+
 /// A filter, its memory, and the reason for the choice.
 pub struct Choice {
     pub filter: FilterSpec,
@@ -55,14 +66,15 @@ pub fn in_memory(
         sample: log.map(|log| &log.sample),
         ..Question::of_memory(memory_bits)
     };
-    let advice = advise(&question).map_err(|error| Failure::Usage(error.to_string()))?;
+    let advice = advise(&question)?;
     let choice = advice.choice;
     let keys = match distinct {
         Some(distinct) => format!(" for {}", plural(distinct, "distinct key")),
         None => String::new(),
     };
     let reason = format!(
-        "{}{keys}: {}; expected false positive rate {}, false negative rate {}",
+        "{}{keys}: {}; expected over the whole stream: false positive rate {}, false negative rate \
+         {}",
         choice.filter,
         advice.reason,
         percent(Some(choice.fpr)),

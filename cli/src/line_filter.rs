@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dedupstore::audit::Estimate;
+use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::lines::{KeyReader, Line, Piece};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::batch_hasher::{BatchHasher, HashedBatch, MIN_PARALLEL_LINES};
 use crate::closed_pipe;
+use crate::drop_guard::{DropGuard, FprLimit};
 use crate::error::Failure;
 use crate::metrics::Metrics;
 use crate::output::Output;
@@ -26,14 +28,17 @@ pub trait SeenKeys {
     /// Returns the hasher of the keys.
     fn hasher(&self) -> KeyHasher;
 
-    /// Decides about keys in order, passes the verdicts to `deliver`, and records the keys if
-    /// `deliver` succeeds. Returns the value of `deliver`.
+    /// Decides about keys in order, passes the verdicts and the counters after them to `deliver`,
+    /// and records the keys if `deliver` succeeds. Returns the value of `deliver`.
     fn observe_then<T>(
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
     ) -> Result<T, Failure>;
+
+    /// Returns the filter's geometry.
+    fn filter(&self) -> AnyFilter;
 
     /// Returns counts, load and error rates.
     fn status(&mut self) -> Status;
@@ -74,6 +79,19 @@ pub struct Status {
     pub store: Option<StoreStatus>,
 }
 
+impl Status {
+    /// Returns the status with the counts, load and drop chance of other counters.
+    fn at(self, filter: &AnyFilter, registers: &Registers) -> Self {
+        Status {
+            new: registers.new_count(),
+            seen: registers.seen_count(),
+            load: filter.load(registers),
+            drop_chance: filter.false_positive_rate(registers),
+            ..self
+        }
+    }
+}
+
 /// The part of [`Status`] that only a store has.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreStatus {
@@ -104,6 +122,8 @@ pub struct FilterSettings {
     pub line_buffered: bool,
     /// The number of threads that extract and hash keys.
     pub threads: usize,
+    /// The limit of the false positive rate.
+    pub limit: Option<FprLimit>,
 }
 
 /// Decides about lines and prints those asked for.
@@ -111,7 +131,10 @@ pub struct LineFilter<'a, S> {
     seen: &'a mut S,
     hasher: BatchHasher,
     printer: Printer,
+    guard: DropGuard,
     counts: Arc<RunCounts>,
+    /// The number of lines handled so far.
+    lines: u64,
     verdicts: Vec<Verdict>,
 }
 
@@ -121,10 +144,15 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         settings: FilterSettings,
         counts: Arc<RunCounts>,
     ) -> Result<Self, Failure> {
+        let drop_chance = seen.status().drop_chance;
+        let guard = DropGuard::new(settings.limit, seen.filter(), drop_chance)?;
         let mut limit = seen.batch_limit();
-        if settings.threads > 1 {
+        match guard.batch_limit() {
+            Some(guarded) if S::DELIVERS_BEFORE_RECORDING => limit = limit.min(guarded),
+            Some(guarded) => limit = guarded,
             // In smaller batches, distributing the work costs more than the work.
-            limit = limit.max(MIN_PARALLEL_LINES);
+            None if settings.threads > 1 => limit = limit.max(MIN_PARALLEL_LINES),
+            None => {}
         }
         let output = Output::standard()?;
         Ok(LineFilter {
@@ -137,7 +165,9 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
                 owes_line_end: output.begins_within_line(settings.line_end),
                 output,
             },
+            guard,
             counts,
+            lines: 0,
             verdicts: vec![Verdict::New; limit],
         })
     }
@@ -177,6 +207,7 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
     pub fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
         check_output()?;
         if piece.is_first {
+            self.lines += 1;
             self.counts.too_long.fetch_add(1, Ordering::Relaxed);
         }
         self.printer.write_piece(piece)
@@ -187,9 +218,28 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         self.printer.output.flush()
     }
 
+    /// Returns the number of lines handled so far.
+    pub fn line_count(&self) -> u64 {
+        self.lines
+    }
+
     /// Returns the status of the seen keys.
     pub fn status(&mut self) -> Status {
         self.seen.status()
+    }
+
+    /// Returns the status after the last batch that did not exceed the limit, given that before
+    /// the first one.
+    pub fn accepted_status(&mut self, before: Status) -> Status {
+        match self.guard.accepted() {
+            Some(registers) => self.seen.status().at(self.guard.filter(), registers),
+            None => before,
+        }
+    }
+
+    /// Returns the guard of the false positive rate.
+    pub fn guard(&mut self) -> &mut DropGuard {
+        &mut self.guard
     }
 
     /// Handles a batch; returns the number of lines printed.
@@ -198,12 +248,10 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             observations,
             without_key,
         } = self.hasher.hash(lines);
-        if !without_key.is_empty() {
-            let count = without_key.len() as u64;
-            self.counts.without_key.fetch_add(count, Ordering::Relaxed);
-        }
-        let printer = &mut self.printer;
-        let deliver = |verdicts: &[Verdict]| {
+        let (guard, printer) = (&mut self.guard, &mut self.printer);
+        let numbers = self.lines..self.lines + lines.len() as u64;
+        let deliver = |verdicts: &[Verdict], registers: &Registers| {
+            guard.check(registers, numbers)?;
             let verdicts = verdicts.iter().copied();
             let printed = match without_key {
                 [] => printer.write(lines.iter().zip(verdicts))?,
@@ -215,7 +263,13 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             Ok(printed)
         };
         let verdicts = &mut self.verdicts[..observations.len()];
-        self.seen.observe_then(observations, verdicts, deliver)
+        let printed = self.seen.observe_then(observations, verdicts, deliver)?;
+        self.lines += lines.len() as u64;
+        if !without_key.is_empty() {
+            let count = without_key.len() as u64;
+            self.counts.without_key.fetch_add(count, Ordering::Relaxed);
+        }
+        Ok(printed)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::store::{CreateOptions, Directory, KeyLookup, Parameters, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
@@ -28,6 +29,11 @@ impl LookupBackend {
         self.store.parameters()
     }
 
+    /// Returns the limit of the false positive rate with which the store was created.
+    pub fn max_fpr(&self) -> Option<f64> {
+        self.store.max_fpr()
+    }
+
     /// Checks that the store agrees with every option that is set.
     pub fn check_agreement(&self, options: &CreateOptions) -> Result<(), StoreError> {
         self.store.check_agreement(options)
@@ -49,12 +55,16 @@ impl SeenKeys for LookupBackend {
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.store
             .observe_unrecorded(observations, verdicts)
             .map_err(Failure::store(&self.path))?;
-        deliver(verdicts)
+        deliver(verdicts, self.store.registers())
+    }
+
+    fn filter(&self) -> AnyFilter {
+        self.store.filter().clone()
     }
 
     fn status(&mut self) -> Status {

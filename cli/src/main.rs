@@ -10,6 +10,7 @@ mod compression;
 mod decoder;
 mod decompress;
 mod default_filter;
+mod drop_guard;
 mod error;
 mod filter_arguments;
 mod filter_choice;
@@ -59,7 +60,10 @@ fn main() -> ExitCode {
         Err(Failure::Signal(code)) => ExitCode::from(code),
         Err(failure) => {
             standard_error::failure(&failure);
-            ExitCode::from(2)
+            ExitCode::from(match failure {
+                Failure::Limit(_) => 3,
+                _ => 2,
+            })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
 use crate::error::Failure;
@@ -41,10 +42,15 @@ impl SeenKeys for MemoryBackend {
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.lock().observe_batch(observations, verdicts);
-        deliver(verdicts)
+        let mut set = self.lock();
+        set.observe_batch(observations, verdicts);
+        deliver(verdicts, set.registers())
+    }
+
+    fn filter(&self) -> AnyFilter {
+        self.lock().filter().clone()
     }
 
     fn status(&mut self) -> Status {

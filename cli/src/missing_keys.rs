@@ -38,6 +38,6 @@ pub fn message(rule: &KeyRule, missing: u64, lines: u64, treatment: &str) -> Opt
 }
 
 /// Returns the options that select the key.
-fn selector_options(rule: &KeyRule) -> String {
+pub fn selector_options(rule: &KeyRule) -> String {
     key_options_quoted(&KeyRule::from(rule.selector.clone()))
 }

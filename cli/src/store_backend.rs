@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::store::{Store, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
@@ -19,6 +20,7 @@ const BATCH_LIMIT: usize = 16 << 10;
 pub struct StoreBackend {
     store: CloseOnSignal<OpenStore>,
     hasher: KeyHasher,
+    filter: AnyFilter,
     batch_limit: usize,
     /// The store's path, for error messages.
     path: PathBuf,
@@ -38,6 +40,7 @@ impl StoreBackend {
     pub fn new(store: Store) -> Self {
         let path = store.medium().path().to_owned();
         let (hasher, batch_limit) = (store.hasher(), store.batch_limit().min(BATCH_LIMIT));
+        let filter = store.filter().clone();
         StoreBackend {
             store: CloseOnSignal::new(OpenStore {
                 store,
@@ -46,6 +49,7 @@ impl StoreBackend {
                 metrics: None,
             }),
             hasher,
+            filter,
             batch_limit,
             path,
         }
@@ -127,20 +131,20 @@ impl SeenKeys for StoreBackend {
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let path: &Path = &self.path;
         let failed = |error| Failure::store(path)(error);
         let mut guard = self.store.lock();
-        if observations.is_empty() {
-            return deliver(verdicts);
-        }
         let open = guard.as_mut().ok_or_else(|| self.closed())?;
+        if observations.is_empty() {
+            return deliver(verdicts, open.store.registers());
+        }
         let pending = open
             .store
             .observe_pending(observations, verdicts)
             .map_err(failed)?;
-        match deliver(pending.verdicts()) {
+        match deliver(pending.verdicts(), pending.store().registers()) {
             Ok(delivered) => {
                 pending.commit().map_err(failed)?;
                 Ok(delivered)
@@ -152,6 +156,10 @@ impl SeenKeys for StoreBackend {
                 Err(error)
             }
         }
+    }
+
+    fn filter(&self) -> AnyFilter {
+        self.filter.clone()
     }
 
     fn status(&mut self) -> Status {

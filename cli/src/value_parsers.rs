@@ -71,16 +71,30 @@ pub fn durability(text: &str) -> Result<Durability, String> {
 
 /// Parses a share above 0 and below 1: `0.001`, `1e-6`, `0.1%`.
 pub fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number.trim_end(), 100.0),
-        None => (text, 1.0),
-    };
-    match number.parse::<f64>().map(|number| number / unit) {
-        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+    match fraction(text) {
+        Some(share) if share > 0.0 && share < 1.0 => Ok(share),
         _ => Err(format!(
             "expected a share between 0 and 1, like 0.001 or 0.1%; found `{text}`"
         )),
     }
+}
+
+/// Parses a limit of a share, above 0 and at most 1: `0.001`, `0.1%`, `1`.
+pub fn limit(text: &str) -> Result<f64, String> {
+    match fraction(text) {
+        Some(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err(format!(
+            "expected a share above 0 and at most 1, like 0.01 or 1%; found `{text}`"
+        )),
+    }
+}
+
+fn fraction(text: &str) -> Option<f64> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    number.parse::<f64>().ok().map(|number| number / unit)
 }
 
 /// Parses a number of threads, from 1 to 256.
@@ -242,6 +256,11 @@ mod tests {
         assert_eq!(share("1e-6"), Ok(1e-6));
         for text in ["", "0", "1", "-0.1", "nan", "100%", "x"] {
             assert!(share(text).is_err(), "{text}");
+        }
+        assert_eq!(limit("1%"), Ok(0.01));
+        assert_eq!((limit("1"), limit("100%")), (Ok(1.0), Ok(1.0)));
+        for text in ["", "0", "1.1", "-0.1", "nan", "101%"] {
+            assert!(limit(text).is_err(), "{text}");
         }
     }
 }

@@ -137,7 +137,10 @@ fn wrong_arguments_are_reported_and_nothing_is_printed() {
         &["filter", "/no/such/file"],
         &["/no/such/file", "No such file"],
     );
-    assert_fails(&["filter", "--memory", "0"], &["at least 8 B", "--memory"]);
+    assert_fails(
+        &["filter", "--memory", "0"],
+        &["at least 8 B of memory", "--memory"],
+    );
     assert_fails(
         &["filter", "--memory", "lots"],
         &["64MiB, 2GB or 65536", "`lots`"],

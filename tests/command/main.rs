@@ -3,9 +3,11 @@
 //! All tests are one program, so that it is linked once and the tests run in parallel. A test must
 //! not change the state of the process, such as its environment.
 
+mod advice;
 mod completions;
 mod compressed_inputs;
 mod contains;
+mod drop_chance;
 mod filter;
 mod guide;
 mod key_options;

@@ -160,6 +160,7 @@ fn error_messages() {
         ("urls.dds", "--seed 1 --normalize whatwg"),
         ("fields.dds", "--seed 1 --field 7 --delimiter ,"),
         ("newer.dds", "--seed 1"),
+        ("full.dds", "--seed 1 --max-fpr 1e-9"),
     ] {
         transcript(
             directory.path(),
@@ -168,8 +169,15 @@ fn error_messages() {
     }
     let stable = "dedupstore create stable.dds --memory 64KiB --filter stable";
     transcript(directory.path(), stable);
+    let keys: String = (0..2000).map(|key| format!("{key}\n")).collect();
+    fs::write(at("keys.txt"), keys).expect("written");
+    transcript(
+        directory.path(),
+        "dedupstore -q filter full.dds keys.txt --max-fpr 1",
+    );
     fs::write(at("file.dds"), "not a store").expect("written");
     fs::create_dir(at("folder.dds")).expect("created");
+    fs::write(at("empty.log"), "").expect("written");
     fs::write(at("no.gz"), "plain\n").expect("written");
     fs::write(at("cut.gz"), [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3]).expect("written");
     fs::remove_file(at("missing.dds/log.1")).expect("removed");
@@ -230,6 +238,9 @@ fn error_messages() {
         "dedupstore create x.dds --fpr 0.1",
         "dedupstore create x.dds --expect 10 --fpr 2",
         "dedupstore create x.dds --expect 10 --filter bloom",
+        "dedupstore create x.dds --max-fpr 0",
+        "dedupstore create x.dds --for empty.log",
+        "dedupstore filter full.dds",
         "dedupstore simulate --stream shuffle:60 --count 10 --html nowhere/x.html",
         "dedupstore advise --max-fpr 2",
         "dedupstore advise --prefer speed",

@@ -158,6 +158,39 @@ fn the_example_of_merge_works_and_so_do_three_stores() {
     assert_eq!(inspected["observations"], 5);
 }
 
+/// A filter with room for its keys has forgotten nothing; one that is too full says how many
+/// repeats it misses.
+#[test]
+fn explain_says_how_likely_it_is_that_a_new_key_was_forgotten() {
+    let directory = WorkingDirectory::new();
+    let keys = |count: u32| (0..count).map(|key| format!("{key}\n")).collect::<String>();
+    let certain = "certain: this filter can forget, but has not yet forgotten";
+    for filter in ["blocked", "recent", "word", "slot", "aging", "buffer"] {
+        let store = format!("{filter}.dds");
+        directory.prints(
+            &format!("create {store} --memory 64KiB --filter {filter}"),
+            "",
+        );
+        directory.prints(&format!("-q filter {store}"), &keys(10));
+        let page = directory.prints(&format!("explain {store} x"), "");
+        assert!(page.contains(certain), "{filter}: {page}");
+    }
+    directory.prints("create full.dds --memory 1KiB --seed 1", "");
+    directory.prints("-q filter full.dds", &keys(20_000));
+    let page = (0..20)
+        .map(|key| directory.prints(&format!("explain full.dds never-{key}"), ""))
+        .find(|page| page.contains("verdict      new"))
+        .expect("a new key");
+    assert!(
+        page.contains("by theory, ") && page.contains("of repeats are reported as new"),
+        "{page}"
+    );
+    let object = directory.prints("explain full.dds 1 --json", "");
+    let object: Value = serde_json::from_str(&object).expect("an object");
+    assert_eq!(object["may_have_forgotten"], true);
+    assert!(object["predicted_fnr"].as_f64() > Some(0.1), "{object}");
+}
+
 #[test]
 fn merge_creates_the_union_or_reports_why_not() {
     let directory = WorkingDirectory::new();
@@ -219,12 +252,15 @@ fn create_chooses_a_size_and_gives_the_reason() {
     let log = log.to_str().expect("text");
     let created = directory.prints(&format!("create b.dds --for {log} --memory 4KiB"), "");
     assert!(
-        created.contains("2,144 distinct keys") && created.contains("4 KiB"),
+        created.contains("8,576 distinct keys") && created.contains("4 KiB"),
         "{created}"
     );
     let hosts = format!("create c.dds --for {log} --key-regex //([^/]*)/");
     let created = directory.prints(&hosts, "");
-    assert!(created.contains("24 distinct keys"), "{created}");
+    assert!(
+        created.contains("the 24 distinct keys of the log"),
+        "{created}"
+    );
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod inside;
 mod key_lookup;
 mod layers;
 mod live_inspection;
+mod long_run;
 mod measured_rates;
 mod merging;
 mod missing_files;

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions as File};
 use std::io::Write;
 use std::path::Path;
 
-use dedupstore::lab::{StreamSpec, golden_states};
+use dedupstore::lab::{StreamSpec, golden_spec, golden_states};
 use dedupstore::store::{CreateOptions, OpenOptions};
 use dedupstore::{FilterSpec, registry};
 
@@ -42,16 +42,20 @@ pub fn keys() -> Vec<Vec<u8>> {
     keys
 }
 
-/// Creates a golden store.
-pub fn create_store(path: &Path, spec: &FilterSpec, audit_bytes: u32) {
-    let options = CreateOptions::default()
+/// Returns the options of a golden store without an audit and a limit.
+pub fn options(spec: &FilterSpec) -> CreateOptions {
+    CreateOptions::default()
         .filter(spec)
         .memory_bits(MEMORY_BITS)
         .seed(SEED)
         .log_size(8192)
-        .audit(audit_bytes);
+        .audit(0)
+}
+
+/// Creates a golden store.
+pub fn create_store(path: &Path, options: &CreateOptions) {
     let opening = OpenOptions::new().threads(false);
-    let mut store = opening.create(path, &options).expect("created");
+    let mut store = opening.create(path, options).expect("created");
     for (i, key) in keys().iter().enumerate() {
         store.observe(key).expect("observed");
         if i == CHECKPOINT_AFTER {
@@ -88,6 +92,6 @@ pub fn add(filter: &str) -> Result<(), String> {
             writeln!(file, "{line}").map_err(|error| error.to_string())?;
         }
     }
-    create_store(&store, &FilterSpec::with_defaults(descriptor), 0);
+    create_store(&store, &options(&golden_spec(descriptor)));
     Ok(())
 }

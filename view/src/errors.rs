@@ -158,6 +158,12 @@ pub fn create_error_message(error: &CreateError) -> String {
                 Change(CreateOption::Memory)
             )
         }
+        (CreateError::OutOfMemory(error), _) => format!(
+            "cannot allocate {} of memory: the system has not enough, or a limit such as `ulimit -v` \
+             is lower; {}",
+            show_bits(error.bytes.saturating_mul(8)),
+            Change(CreateOption::Memory)
+        ),
         (CreateError::NumbersOnly { .. }, _) => {
             format!("{error}; use it with `dedupstore simulate --stream` or `dedupstore reproduce`")
         }
@@ -232,6 +238,7 @@ fn flag(option: CreateOption) -> Option<&'static str> {
         CreateOption::LogSize => Some("--log-size"),
         CreateOption::Normalization => Some("--normalize"),
         CreateOption::DropParameters => Some("--drop-parameter"),
+        CreateOption::MaxFpr => Some("--max-fpr"),
         _ => None,
     }
 }

@@ -4,12 +4,14 @@
 //! errors. This crate turns them into text: numbers with units, the report of
 //! `dedupstore inspect`, and the sentence that names the command to run after an error.
 
+mod drop_chance;
 mod errors;
 mod inspection;
 mod key;
 mod numbers;
 mod printable;
 
+pub use drop_chance::{LimitReached, drop_chance_warning};
 #[cfg(not(target_family = "wasm"))]
 pub use errors::merge_error_message;
 pub use errors::{

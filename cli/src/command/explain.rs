@@ -8,6 +8,7 @@ use dedupstore::Verdict;
 use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
 use dedupstore::lines::{KeyOptions, KeyReader};
 use dedupstore::store::{Directory, KeyLookup, StoreError};
+use dedupstore::theory::{CurrentRates, current_rates};
 use dedupstore_view::printable;
 use serde_json::{Value, json};
 
@@ -56,6 +57,8 @@ struct Explanation {
     normalized: String,
     fingerprint: u64,
     verdict: Verdict,
+    /// Whether the verdict New can be wrong: the key may have been forgotten.
+    may_have_forgotten: bool,
     evidence: Evidence,
 }
 
@@ -79,6 +82,9 @@ impl Explanation {
             normalized: String::from_utf8_lossy(reader.shown(&normalized)).into_owned(),
             fingerprint: fingerprint.0,
             verdict: evidence.verdict(),
+            may_have_forgotten: store
+                .may_have_forgotten(fingerprint)
+                .map_err(Failure::store(&arguments.store))?,
             evidence,
         })
     }
@@ -115,6 +121,8 @@ impl Explanation {
             "links": links.collect::<Vec<_>>(),
             "load": store.load(),
             "estimated_fpr": store.false_positive_rate(),
+            "may_have_forgotten": self.may_have_forgotten,
+            "predicted_fnr": rates(store).map(|rates| rates.fnr),
         })
     }
 
@@ -146,12 +154,44 @@ impl Explanation {
         }
         row("verdict", verdict_name(self.verdict));
         row("because", &self.because(store));
-        row("certainty", &certainty(store, self.verdict));
+        row("certainty", &self.certainty(store));
         page
     }
 
     fn because(&self, store: &KeyLookup<Directory>) -> String {
         self.evidence.in_words(&store.filter().cell_layout())
+    }
+
+    /// Says how the verdict can be wrong, and how likely that is.
+    fn certainty(&self, store: &KeyLookup<Directory>) -> String {
+        let errors = store.filter().possible_errors();
+        match self.verdict {
+            Verdict::Seen => format!(
+                "{} of new keys would be reported as seen too (load {})",
+                percent(Some(store.false_positive_rate())),
+                percent(Some(store.load())),
+            ),
+            Verdict::New if errors == PossibleErrors::FalsePositives => {
+                "certain: this filter has no false negatives".to_owned()
+            }
+            Verdict::New if !self.may_have_forgotten => {
+                "certain: this filter can forget, but has not yet forgotten any key with these \
+                 cells"
+                    .to_owned()
+            }
+            Verdict::New => format!(
+                "the key may have been seen and forgotten, because this filter can forget: {} \
+                 (load {})",
+                match rates(store) {
+                    Some(rates) => format!(
+                        "by theory, {} of repeats are reported as new at present",
+                        percent(Some(rates.fnr))
+                    ),
+                    None => "`dedupstore simulate` measures how often".to_owned(),
+                },
+                percent(Some(store.load())),
+            ),
+        }
     }
 }
 
@@ -177,22 +217,14 @@ fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Says how the verdict can be wrong. How often that happens also depends on the stream.
-fn certainty(store: &KeyLookup<Directory>, verdict: Verdict) -> String {
-    let errors = store.filter().possible_errors();
-    match verdict {
-        Verdict::Seen => format!(
-            "{} of new keys would be reported as seen too (load {})",
-            percent(Some(store.false_positive_rate())),
-            percent(Some(store.load())),
-        ),
-        Verdict::New if errors == PossibleErrors::FalsePositives => {
-            "certain: this filter has no false negatives".to_owned()
-        }
-        Verdict::New => format!(
-            "the key may have been seen and forgotten, because this filter can forget (load {}); \
-             `dedupstore simulate` measures how often",
-            percent(Some(store.load())),
-        ),
-    }
+/// Returns the present error rates by theory, if every key is equally likely to repeat.
+fn rates(store: &KeyLookup<Directory>) -> Option<CurrentRates> {
+    let registers = store.registers();
+    current_rates(
+        store.spec(),
+        store.parameters().memory_bits,
+        registers.observations(),
+        registers.new_count(),
+        None,
+    )
 }

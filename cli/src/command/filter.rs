@@ -47,9 +47,15 @@ pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
 
+    /// Stop with exit code 3 before the false positive rate exceeds P, like 0.01 or 1%: no line
+    /// of the batch that would exceed it is printed or recorded. Overrides, for this run, the
+    /// limit with which a store was created; 1 lifts it
+    #[arg(long, value_name = "P", value_parser = value_parsers::limit)]
+    pub max_fpr: Option<f64>,
+
     /// Record nothing; print what a run would print now
     #[arg(long, conflicts_with = "sync")]
-    dry_run: bool,
+    pub dry_run: bool,
 
     /// Fail if there is no store, instead of creating one
     #[arg(long)]
@@ -94,6 +100,9 @@ fn long_about() -> String {
          A filter remembers keys in a fixed amount of memory and is sometimes wrong: it can drop \
          a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
          one with too few fields for --field, is printed as a new line and not recorded.\n\n\
+         The fuller a filter is, the more new lines it drops. A warning on standard error says when \
+         1 %, 10 % and 100 % of the new keys are dropped; --quiet suppresses it, and --max-fpr stops \
+         the run instead.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed and key options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
@@ -122,7 +131,7 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
     let key = arguments.key.options();
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
-    let run = FilterRun::new(inputs, &arguments, global.quiet);
+    let run = FilterRun::new(inputs, &arguments, store.as_deref(), global.quiet);
     let (outcome, rule) = match store {
         None if arguments.sync.is_some() => {
             return Err(Failure::Usage(
@@ -132,18 +141,19 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
         None => {
             let rule = key.rule()?;
             let mut backend = MemoryBackend::new(new_set(&arguments)?);
-            (run.filter(&mut backend, &rule)?, rule)
+            (run.filter(&mut backend, &rule, None)?, rule)
         }
         Some(path) if arguments.dry_run => match look_at(&path, &arguments)? {
             Some(mut store) => {
                 let rule = store.parameters().key_rule(&key);
                 let rule = rule.map_err(Failure::store(&path))?;
-                (run.filter(&mut store, &rule)?, rule)
+                let max_fpr = store.max_fpr();
+                (run.filter(&mut store, &rule, max_fpr)?, rule)
             }
             None => {
                 let rule = key.rule()?;
                 let mut backend = MemoryBackend::new(new_set(&arguments)?);
-                (run.filter(&mut backend, &rule)?, rule)
+                (run.filter(&mut backend, &rule, None)?, rule)
             }
         },
         Some(path) => {
@@ -156,8 +166,9 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
             let store = open_store::open_or_create(&path, &opening, global.quiet)?;
             let rule = store.parameters().key_rule(&key);
             let rule = rule.map_err(Failure::store(&path))?;
+            let max_fpr = store.max_fpr();
             let mut backend = StoreBackend::new(store);
-            let outcome = run.filter(&mut backend, &rule);
+            let outcome = run.filter(&mut backend, &rule, max_fpr);
             // Also if the output failed: the store keeps what was delivered before that.
             let closed = backend.close();
             match outcome {

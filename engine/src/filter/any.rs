@@ -67,6 +67,17 @@ impl AnyFilter {
         dispatch!(self, f => f.possible_errors())
     }
 
+    /// Whether the filter may have forgotten this key, if it observed it; see
+    /// [`Filter::may_have_forgotten`].
+    pub fn may_have_forgotten(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        dispatch!(self, f => f.may_have_forgotten(region, registers, fingerprint))
+    }
+
     /// Counts the cells in use by reading all of them.
     pub fn recount(&self, region: &[u8]) -> u64 {
         dispatch!(self, f => f.recount(region))

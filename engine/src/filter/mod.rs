@@ -77,7 +77,8 @@ use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
 
-/// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known.
+/// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known:
+/// `blocked` with its default parameters.
 pub const DEFAULT_FILTER: &str = "blocked:k=6,cap=85";
 /// The memory of a filter if none is given.
 pub const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 20);
@@ -141,6 +142,17 @@ pub trait Filter: Sized {
     /// Returns which errors it can make with its parameters.
     fn possible_errors(&self) -> PossibleErrors {
         Self::DESCRIPTOR.errors
+    }
+
+    /// Whether the filter may have forgotten this key, if it observed it. If not, a key that is
+    /// reported as New was never observed.
+    fn may_have_forgotten(
+        &self,
+        _region: &[u8],
+        _registers: &Registers,
+        _fingerprint: Fingerprint,
+    ) -> bool {
+        self.possible_errors() != PossibleErrors::FalsePositives
     }
 
     /// Returns the number of cache lines that observing a new key touches.

@@ -247,6 +247,17 @@ impl Filter for Recent {
         Verdict::seen_if(self.count_of(&region[at..at + CACHE_LINE_BYTES], value) > 0)
     }
 
+    /// Empty fields come last, and a key is pushed out only if there is none.
+    fn may_have_forgotten(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        let (at, _) = self.lines.locate(fingerprint);
+        self.last_field(read_u64(region, at + CACHE_LINE_BYTES - 8)) != 0
+    }
+
     fn cell_layout(&self) -> CellLayout {
         self.lines
             .cell_layout("cache line", "pushed out of its cache line by newer keys")

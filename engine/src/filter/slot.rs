@@ -207,6 +207,17 @@ impl Filter for Slot {
         Verdict::seen_if(self.digits.get(read_u64(region, at), digit) == value)
     }
 
+    /// A slot that was used is never empty again.
+    fn may_have_forgotten(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        let SlotAddress { at, digit, .. } = self.locate(fingerprint);
+        self.digits.get(read_u64(region, at), digit) != 0
+    }
+
     /// Each slot is a group of its own for its keys, but all of them are displayed as one group.
     fn cell_layout(&self) -> CellLayout {
         CellLayout {

@@ -213,6 +213,17 @@ impl Filter for Word {
         Verdict::seen_if(self.matches(read_u64(region, at), value) != 0)
     }
 
+    /// A key is pushed out only if there is no empty field.
+    fn may_have_forgotten(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        let (at, _) = self.words.locate(fingerprint);
+        self.matches(read_u64(region, at), 0) == 0
+    }
+
     fn cell_layout(&self) -> CellLayout {
         self.words
             .cell_layout("word", "pushed out of its word by newer keys")

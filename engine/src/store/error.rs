@@ -155,6 +155,14 @@ pub enum StoreError {
         /// The largest size, in bytes.
         maximum: u64,
     },
+    /// The limit of the false positive rate is not a rate.
+    #[error(
+        "a limit of the false positive rate is above 0 and at most 1; {requested} was requested"
+    )]
+    MaxFpr {
+        /// The limit requested.
+        requested: f64,
+    },
     /// The number of shards is outside its limits.
     #[error("a shared store has 1 to {maximum} shards; {requested} were requested")]
     ShardCount {

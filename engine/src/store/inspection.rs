@@ -10,7 +10,9 @@ use crate::audit::{AuditReport, AuditedFilter, Estimate};
 use crate::filter::{FilterSpec, Registers};
 use crate::fingerprint::HashScheme;
 use crate::lines::RecordedKey;
-use crate::theory::{Forecast, GapHistogram, current_rates, forecast};
+use crate::theory::{
+    Forecast, GapHistogram, LongRun, SteadyState, current_rates, forecast, long_run,
+};
 
 /// A description of a store. Counts, load and rates are those of the last checkpoint, unless it
 /// is [`exact`](Inspection::exact); the live counts tell what the log adds.
@@ -86,6 +88,8 @@ pub struct Inspection {
     pub load: f64,
     /// The probability that the next new key is reported as Seen.
     pub estimated_fpr: f64,
+    /// The limit of the false positive rate that was set at creation; None without a limit.
+    pub max_fpr: Option<f64>,
     /// The false positive rate that the audit measured; None without an audit.
     pub audited_fpr: Option<Estimate>,
     /// The false negative rate that the audit measured; None without an audit.
@@ -94,8 +98,15 @@ pub struct Inspection {
     pub distinct_estimate: Option<f64>,
     /// The complete report of the audit.
     pub audit: Option<AuditReport>,
-    /// When the filter will be too full at the present rate; None if its load stays bounded.
+    /// When the filter will be too full at the present rate; None if it has no recommended load,
+    /// or before the first observation.
     pub forecast: Option<Forecast>,
+    /// The state in which the filter settles if new keys never end. A stream with repeats settles
+    /// at this load or below. None if it only fills, or if there is no formula.
+    pub steady_state: Option<SteadyState>,
+    /// Whether the filter only fills, so that in the end every new key is reported as Seen. None
+    /// if there is no formula.
+    pub only_fills: Option<bool>,
     /// The false positive rate that theory predicts for the next new key, from the counts and
     /// from the gaps between repeats that the audit found. Without such gaps, theory assumes
     /// that repeats are uniform picks.
@@ -162,6 +173,11 @@ impl Inspected<'_> {
             registers.new_count(),
             gaps.as_ref(),
         );
+        let (steady_state, only_fills) = match long_run(self.spec, parameters.memory_bits) {
+            LongRun::Settles(state) => (Some(state), Some(false)),
+            LongRun::OnlyFills => (None, Some(true)),
+            LongRun::Unknown => (None, None),
+        };
         let damage = extent.damage.as_ref().or(self.audit_damage.as_ref());
         let counted_at = match registers.observations() > superblock.log.sequence {
             true => self.unix_seconds,
@@ -202,6 +218,7 @@ impl Inspected<'_> {
             seen: registers.seen_count(),
             load: filter.load(registers),
             estimated_fpr: filter.false_positive_rate(registers),
+            max_fpr: superblock.max_fpr,
             audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
             audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
             distinct_estimate: audit.as_ref().map(|audit| audit.distinct.value),
@@ -211,6 +228,8 @@ impl Inspected<'_> {
                 let age = counted_at.saturating_sub(parameters.created_unix_seconds);
                 forecast(load, comfortable, registers.observations(), age)
             }),
+            steady_state,
+            only_fills,
             predicted_fpr: rates.as_ref().map(|it| it.fpr),
             predicted_fnr: rates.as_ref().map(|it| it.fnr),
             predicted_load: rates.as_ref().map(|it| it.load),

@@ -74,6 +74,22 @@ impl<M: Medium> KeyLookup<M> {
         self.load_evidence(fingerprint)
     }
 
+    /// Returns false if the filter cannot have forgotten a key that is reported as New; see
+    /// [`AnyFilter::may_have_forgotten`].
+    pub fn may_have_forgotten(&mut self, fingerprint: Fingerprint) -> Result<bool, StoreError> {
+        // It depends on the cells of the key and on those next to them, which are in the same
+        // blocks.
+        self.load_evidence(fingerprint)?;
+        let State {
+            filter,
+            region,
+            registers,
+            ..
+        } = &self.state;
+        let bytes = &region.bytes()[..filter.region_bytes()];
+        Ok(filter.may_have_forgotten(bytes, registers, fingerprint))
+    }
+
     fn load_evidence(&mut self, fingerprint: Fingerprint) -> Result<Evidence, StoreError> {
         let mut attempt = 0;
         loop {
@@ -136,6 +152,11 @@ impl<M: Medium> KeyLookup<M> {
     /// Returns what was chosen when the store was created.
     pub fn parameters(&self) -> &Parameters {
         &self.state.superblock.parameters
+    }
+
+    /// Returns the limit of the false positive rate with which the store was created.
+    pub fn max_fpr(&self) -> Option<f64> {
+        self.state.superblock.max_fpr
     }
 
     /// Returns the small part of the state: counters and the random generator.

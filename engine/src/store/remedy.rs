@@ -115,6 +115,7 @@ impl StoreError {
             StoreError::OptionMismatch { option, .. } => Remedy::OmitOption { option: *option },
             StoreError::Create(error) => error.remedy(),
             StoreError::LogSize { .. } => change(CreateOption::LogSize),
+            StoreError::MaxFpr { .. } => change(CreateOption::MaxFpr),
             StoreError::ShardCount { .. } => change(CreateOption::Shards),
             StoreError::ParametersTooLong { .. } => change(CreateOption::Key),
             StoreError::Key(_) => change(CreateOption::DropParameters),

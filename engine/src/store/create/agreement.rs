@@ -32,6 +32,8 @@ pub enum CreateOption {
     DropParameters,
     /// The line end of [`CreateOptions::key`].
     LineEnd,
+    /// [`CreateOptions::max_fpr`].
+    MaxFpr,
     /// [`CreateOptions::shards`].
     Shards,
 }
@@ -48,6 +50,7 @@ impl Display for CreateOption {
             CreateOption::Key => "key",
             CreateOption::DropParameters => "dropped parameters",
             CreateOption::LineEnd => "line end",
+            CreateOption::MaxFpr => "limit of the false positive rate",
             CreateOption::Shards => "shards",
         })
     }
@@ -99,6 +102,12 @@ impl CreateOptions {
                 &stored,
                 &requested,
             )?;
+        }
+        if let Some(requested) = self.max_fpr {
+            let same = store.max_fpr == Some(requested);
+            let stored = store.max_fpr.map(|rate| rate.to_string());
+            let stored = stored.unwrap_or_else(|| "none".to_owned());
+            agree(CreateOption::MaxFpr, same, &stored, &requested)?;
         }
         match (&self.key, &self.normalization) {
             (Some(key), _) => parameters.key_rule(key).map(|_| ()),

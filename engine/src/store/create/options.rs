@@ -10,7 +10,9 @@ use crate::seen_set::{self, CreateError, SeenSet, SeenSetBuilder, build_for_keys
 use crate::store::error::StoreError;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
-use crate::store::format::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
+use crate::store::format::superblock::{
+    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, is_fpr_limit,
+};
 
 /// Options of a new store.
 ///
@@ -26,7 +28,8 @@ use crate::store::format::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LO
 ///     .seed(1)
 ///     .log_size("256MiB")
 ///     .audit("1MiB")
-///     .normalization("whatwg");
+///     .normalization("whatwg")
+///     .max_fpr(0.01);
 /// assert_eq!(options.layout()?.log_bytes, 256 << 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -40,6 +43,7 @@ pub struct CreateOptions {
     pub(super) audit: Option<Result<ByteSize, ByteSizeError>>,
     pub(super) normalization: Option<String>,
     pub(super) key: Option<KeyOptions>,
+    pub(super) max_fpr: Option<f64>,
     pub(super) shards: Option<usize>,
 }
 
@@ -115,6 +119,17 @@ impl CreateOptions {
     /// default is to record nothing: the caller knows its keys.
     pub fn key(mut self, key: impl Into<KeyOptions>) -> Self {
         self.key = Some(key.into());
+        self
+    }
+
+    /// Sets a limit of the false positive rate, above 0 and at most 1. The default is no limit.
+    ///
+    /// The store records the limit for its users, and observes keys beyond it: compare
+    /// [`false_positive_rate`](crate::store::Store::false_positive_rate) with
+    /// [`max_fpr`](crate::store::Store::max_fpr). The command `dedupstore filter` stops before
+    /// the limit is exceeded.
+    pub fn max_fpr(mut self, rate: f64) -> Self {
+        self.max_fpr = Some(rate);
         self
     }
 
@@ -225,6 +240,9 @@ impl CreateOptions {
         seed: u64,
         unix_seconds: u64,
     ) -> Result<Superblock, StoreError> {
+        if let Some(requested) = self.max_fpr.filter(|&rate| !is_fpr_limit(rate)) {
+            return Err(StoreError::MaxFpr { requested });
+        }
         let mut features = 0;
         if plan.filter.filter().seen_leaves_state_unchanged() {
             features |= SPARSE_LOG;
@@ -232,7 +250,7 @@ impl CreateOptions {
         if plan.audit_bytes > 0 {
             features |= AUDIT;
         }
-        Ok(Superblock {
+        let superblock = Superblock {
             features,
             store_id: [0; 16],
             generation: 0,
@@ -246,6 +264,7 @@ impl CreateOptions {
             layout: self.layout_of(plan)?,
             unix_seconds,
             audit_bytes: plan.audit_bytes,
+            max_fpr: None,
             registers,
             parameters: Parameters {
                 filter: plan.spec.to_string(),
@@ -257,7 +276,8 @@ impl CreateOptions {
                 },
                 created_unix_seconds: unix_seconds,
             },
-        })
+        };
+        Ok(superblock.with_max_fpr(self.max_fpr))
     }
 
     /// Returns the number of shards, if it is set.

@@ -64,9 +64,9 @@ pub enum MergeError {
     },
 }
 
-/// Creates a store that has seen every key that any of several stores has seen. They are only
-/// read, without a lock, and at most two of them are in memory at once. The new store is read back
-/// before it gets its name.
+/// Creates a store that has seen every key that any of several stores has seen. Of their limits of
+/// the false positive rate it has the lowest. They are only read, without a lock, and at most two
+/// of them are in memory at once. The new store is read back before it gets its name.
 pub fn merge(
     destination: impl AsRef<Path>,
     sources: &[impl AsRef<Path>],
@@ -130,7 +130,12 @@ fn unite(union: &mut Snapshot, first: &Path, second: &Path) -> Result<(), MergeE
     united.map_err(|reason| MergeError::NoUnion {
         filter: union.spec.to_string(),
         reason,
-    })
+    })?;
+    // The strictest limit holds for the keys of all.
+    let limits = [&*union, &other].map(|it| it.superblock.max_fpr);
+    let limit = limits.into_iter().flatten().reduce(f64::min);
+    union.superblock = union.superblock.clone().with_max_fpr(limit);
+    Ok(())
 }
 
 /// Returns what must be equal in both stores: its name and the two values.

@@ -150,6 +150,12 @@ impl ReadOnlyStore {
     pub fn false_positive_rate(&self) -> f64 {
         self.filter().false_positive_rate(&self.snapshot.registers)
     }
+
+    /// Returns the limit of the false positive rate that was set when the store was created; see
+    /// [`CreateOptions::max_fpr`].
+    pub fn max_fpr(&self) -> Option<f64> {
+        self.snapshot.superblock.max_fpr
+    }
 }
 
 impl KeyLookup<Directory> {

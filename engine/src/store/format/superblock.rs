@@ -23,8 +23,10 @@ pub const VERSION: u32 = 1;
 pub const SPARSE_LOG: u32 = 1;
 /// A feature that a reader must know: the region holds an audit after the filter.
 pub const AUDIT: u32 = 2;
+/// A feature that a reader must know: the store has a limit of its false positive rate.
+pub const MAX_FPR: u32 = 4;
 /// All features that this program knows.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR;
 
 /// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
@@ -64,6 +66,8 @@ pub mod offset {
     pub const UNIX_SECONDS: usize = 104;
     /// The length of the audit at the end of the region.
     pub const AUDIT_BYTES: usize = 112;
+    /// The limit of the false positive rate.
+    pub const MAX_FPR: usize = 120;
     /// The filter's registers.
     pub const REGISTERS: usize = 128;
     /// The parameters.
@@ -134,7 +138,7 @@ impl Parameters {
 }
 
 /// The superblock of an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
     /// Features that a reader must know.
     pub features: u32,
@@ -152,6 +156,9 @@ pub struct Superblock {
     pub unix_seconds: u64,
     /// The size of the audit; 0 if there is none.
     pub audit_bytes: u32,
+    /// The limit of the false positive rate, if the store has one; see
+    /// [`with_max_fpr`](Superblock::with_max_fpr).
+    pub max_fpr: Option<f64>,
     /// The filter's registers.
     pub registers: Registers,
     /// What was chosen when the store was created.
@@ -177,6 +184,19 @@ impl Superblock {
         StoreFile::image(self.generation)
     }
 
+    /// Sets the limit of the false positive rate, and the feature that goes with it.
+    pub fn with_max_fpr(self, max_fpr: Option<f64>) -> Self {
+        let features = match max_fpr {
+            Some(_) => self.features | MAX_FPR,
+            None => self.features & !MAX_FPR,
+        };
+        Superblock {
+            features,
+            max_fpr,
+            ..self
+        }
+    }
+
     /// Encodes the superblock with its checksum.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let parameters = self.parameters.encode()?;
@@ -199,6 +219,8 @@ impl Superblock {
         write_u64(&mut bytes, offset::LOG_BYTES, self.layout.log_bytes);
         write_u64(&mut bytes, offset::UNIX_SECONDS, self.unix_seconds);
         write_u32(&mut bytes, offset::AUDIT_BYTES, self.audit_bytes);
+        let max_fpr = self.max_fpr.map_or(0, f64::to_bits);
+        write_u64(&mut bytes, offset::MAX_FPR, max_fpr);
         bytes[offset::REGISTERS..offset::REGISTERS + Registers::BYTES]
             .copy_from_slice(&self.registers.to_bytes());
         bytes[offset::PARAMETERS..offset::PARAMETERS + parameters.len()]
@@ -312,6 +334,12 @@ impl Superblock {
         if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
             return wrong(offset::LOG_BYTES, "a possible size", log_bytes.to_string());
         }
+        let max_fpr = f64::from_bits(read_u64(bytes, offset::MAX_FPR));
+        let max_fpr = (features & MAX_FPR != 0).then_some(max_fpr);
+        if let Some(found) = max_fpr.filter(|&rate| !is_fpr_limit(rate)) {
+            let expected = "a rate above 0 and at most 1";
+            return wrong(offset::MAX_FPR, expected, found.to_string());
+        }
         let parameter_bytes = read_u32(bytes, offset::PARAMETER_BYTES) as usize;
         let parameters = bytes
             .get(offset::PARAMETERS..offset::PARAMETERS + parameter_bytes.min(MAX_PARAMETER_BYTES))
@@ -344,10 +372,16 @@ impl Superblock {
             },
             unix_seconds: read_u64(bytes, offset::UNIX_SECONDS),
             audit_bytes: read_u32(bytes, offset::AUDIT_BYTES),
+            max_fpr,
             registers: Registers::from_bytes(&registers),
             parameters,
         })
     }
+}
+
+/// Returns whether a store can have this limit of its false positive rate.
+pub fn is_fpr_limit(rate: f64) -> bool {
+    rate > 0.0 && rate <= 1.0
 }
 
 fn checksum_of(bytes: &[u8]) -> u32 {
