@@ -40,7 +40,7 @@ fn bash_completes_the_name_of_a_filter() {
     for (words, offered) in [
         (
             ["filter", "--filter", "blo"],
-            "bloom:k=4,layout=shared\nblocked:k=4,cap=70\n",
+            "bloom:k=4,layout=shared\nblocked:k=6,cap=85\n",
         ),
         (["create", "-f", "rlb"], "rlbsbf:k=2\n"),
         (["simulate", "--filter", "al"], "all\n"),

@@ -354,7 +354,7 @@ mod tests {
     fn report(filter: &str, keys: u64) -> String {
         let options = CreateOptions::new(filter).expect("a filter");
         let options = options.memory("4KiB").seed(1).log_size("1MiB");
-        inspection_report(&inspected(&options, keys), "a.dds", str::to_owned)
+        inspection_report(&inspected(&options, keys), "a.dds", None, str::to_owned)
     }
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
     fn the_limit_of_a_store_is_shown() {
         let options = CreateOptions::default().memory("4KiB").log_size("1MiB");
         let inspection = inspected(&options.max_fpr(0.02), 10);
-        let report = inspection_report(&inspection, "a.dds", str::to_owned);
+        let report = inspection_report(&inspection, "a.dds", None, str::to_owned);
         let limit = "limit          `filter` stops before an FPR of 2.00 %";
         assert!(report.contains(limit), "{report}");
     }
