@@ -8,6 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// A value that a signal checkpoints or closes.
+#[cfg_attr(not(unix), allow(dead_code))]
 pub trait OnSignal: Send + 'static {
     /// Makes the state durable; the run goes on.
     fn checkpoint(&mut self);
