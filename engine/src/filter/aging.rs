@@ -306,12 +306,7 @@ impl Filter for Aging {
     }
 
     /// The second half is used from the first exchange on.
-    fn may_have_forgotten(
-        &self,
-        region: &[u8],
-        _: &Registers,
-        fingerprint: Fingerprint,
-    ) -> bool {
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
         let (at, _) = self.lines.locate(fingerprint);
         let line = &region[at..at + CACHE_LINE_BYTES];
         active_half(line) != 0 || ones(&line[bytes_of(1)]) > 0

@@ -186,12 +186,7 @@ impl Filter for Blocked {
     }
 
     /// A line that ever cleared bits had more than `cap_bits` then, and clears at most k at a time.
-    fn may_have_forgotten(
-        &self,
-        region: &[u8],
-        _: &Registers,
-        fingerprint: Fingerprint,
-    ) -> bool {
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
         let (at, _) = self.lines.locate(fingerprint);
         ones(&region[at..at + CACHE_LINE_BYTES]) + self.k > self.cap_bits
             && u64::from(self.cap_bits) < CACHE_LINE_BITS

@@ -248,12 +248,7 @@ impl Filter for Recent {
     }
 
     /// Empty fields come last, and a key is pushed out only if there is none.
-    fn may_have_forgotten(
-        &self,
-        region: &[u8],
-        _: &Registers,
-        fingerprint: Fingerprint,
-    ) -> bool {
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
         let (at, _) = self.lines.locate(fingerprint);
         self.last_field(read_u64(region, at + CACHE_LINE_BYTES - 8)) != 0
     }

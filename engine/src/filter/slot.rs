@@ -208,12 +208,7 @@ impl Filter for Slot {
     }
 
     /// A slot that was used is never empty again.
-    fn may_have_forgotten(
-        &self,
-        region: &[u8],
-        _: &Registers,
-        fingerprint: Fingerprint,
-    ) -> bool {
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
         let SlotAddress { at, digit, .. } = self.locate(fingerprint);
         self.digits.get(read_u64(region, at), digit) != 0
     }

@@ -214,12 +214,7 @@ impl Filter for Word {
     }
 
     /// A key is pushed out only if there is no empty field.
-    fn may_have_forgotten(
-        &self,
-        region: &[u8],
-        _: &Registers,
-        fingerprint: Fingerprint,
-    ) -> bool {
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
         let (at, _) = self.words.locate(fingerprint);
         self.matches(read_u64(region, at), 0) == 0
     }
