@@ -146,7 +146,7 @@ pub fn dead_standard_error(program: &Program, seed: u64) -> Attempts {
     check_complete(&input, &printed)?;
     // Says that the store was recovered.
     let mut child = start(
-        &mut program
+        program
             .command([Path::new("filter"), &store])
             .stdin(Stdio::piped()),
     )?;

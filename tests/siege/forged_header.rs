@@ -72,9 +72,9 @@ fn forge(image: &Path, draw: impl Fn(u64) -> u64) -> Result<(), Failure> {
     ];
     let at = fields[(draw(0) % fields.len() as u64) as usize];
     let value = values[(draw(1) % values.len() as u64) as usize];
-    let width = if draw(2) % 2 == 0 { 4 } else { 8 };
+    let width = if draw(2).is_multiple_of(2) { 4 } else { 8 };
     bytes[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
-    if draw(4) % 4 == 0 {
+    if draw(4).is_multiple_of(4) {
         // The filter's text: a length of 8 bytes, then the name.
         let text = offset::PARAMETERS + 8;
         bytes[text..text + 5].copy_from_slice(b"\x1b[31m");
