@@ -121,7 +121,7 @@ test('invalid requirements are reported, and a changed setting removes the advic
     await page.getByLabel('Cost of a dropped new key').fill('1');
     await playground.setMemory(1, 'B');
     await button.click();
-    await playground.message.filter({ hasText: /at least \d+ B; you gave 1 B/ }).waitFor();
+    await playground.message.filter({ hasText: /at least \d+ B of memory; 1 B is too little/ }).waitFor();
     await playground.setMemory(4, 'KiB');
     await getAdvice(playground);
     assert.ok(await playground.message.isHidden());
