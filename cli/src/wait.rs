@@ -49,6 +49,11 @@ impl InUse for RepairError {
 }
 
 impl Wait {
+    /// Whether the option was given.
+    pub fn is_given(&self) -> bool {
+        self.limit.is_some()
+    }
+
     /// Calls `open` until the store is not in use, or until the time is over.
     pub fn until_free<T, E: InUse>(
         self,

@@ -214,6 +214,8 @@ fn error_messages() {
         "dedupstore filter --drop-parameter ref",
         "dedupstore filter - whole.dds",
         "dedupstore filter --sync 1s",
+        "dedupstore filter --no-create",
+        "dedupstore filter --wait=1s",
         "dedupstore filter --filter blom",
         "dedupstore filter --filter bloom:k=99",
         "dedupstore filter --filter bloom:q=1",

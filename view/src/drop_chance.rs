@@ -43,9 +43,8 @@ impl fmt::Display for LimitReached {
             lines => write!(
                 f,
                 "stopped before line {} of the input: with the next lines, {name} would report \
-                 {rate} of new keys as seen, above {limit}. The {} before it {}. {next}. The \
-                 rest of a file: tail -n +{} FILE. To accept more in this run, give a higher \
-                 --max-fpr",
+                 {rate} of new keys as seen, above {limit}. The {} before it {}. {next}. To \
+                 accept more in this run, give a higher --max-fpr",
                 grouped(lines + 1),
                 plural(lines, "line"),
                 match (self.recorded, lines) {
@@ -54,7 +53,6 @@ impl fmt::Display for LimitReached {
                     (false, 1) => "was processed",
                     (false, _) => "were processed",
                 },
-                lines + 1,
             ),
         }
     }
@@ -99,8 +97,8 @@ mod tests {
             "stopped before line 41,217 of the input: with the next lines, links.dds would report \
              1.02 % of new keys as seen, above the limit of 1.00 % with which it was created. The \
              41,216 lines before it were processed and recorded. Create a larger store: \
-             dedupstore create OTHER.dds --expect N. The rest of a file: tail -n +41217 FILE. To \
-             accept more in this run, give a higher --max-fpr"
+             dedupstore create OTHER.dds --expect N. To accept more in this run, give a higher \
+             --max-fpr"
         );
         limit.lines = 0;
         limit.store = None;

@@ -133,10 +133,10 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
     let run = FilterRun::new(inputs, &arguments, store.as_deref(), global.quiet);
     let (outcome, rule) = match store {
-        None if arguments.sync.is_some() => {
-            return Err(Failure::Usage(
-                "--sync needs a store; name one before the files, for example links.dds".to_owned(),
-            ));
+        None if let Some(option) = arguments.store_option() => {
+            return Err(Failure::Usage(format!(
+                "{option} needs a store; name one before the files, for example links.dds"
+            )));
         }
         None => {
             let rule = key.rule()?;
@@ -186,6 +186,20 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
         }
     };
     run.report(outcome, &rule)
+}
+
+impl Arguments {
+    /// Returns an option that was given and has no meaning without a store.
+    fn store_option(&self) -> Option<&'static str> {
+        let given = [
+            (self.sync.is_some(), "--sync"),
+            (self.no_create, "--no-create"),
+            (self.wait.is_given(), "--wait"),
+        ];
+        given
+            .into_iter()
+            .find_map(|(is_given, name)| is_given.then_some(name))
+    }
 }
 
 /// Splits the paths into the store, if the first one is a store, and the input files.
