@@ -6,9 +6,9 @@
 use super::batch;
 use super::sample_mask::SampleMask;
 use super::{
-    AnyFilter, BuildError, CannotForget, CellLayout, Evidence, Filter, FilterSpec,
-    LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, PossibleErrors, Registers,
-    Verdict,
+    AnyFilter, BuildError, CannotForget, CellLayout, ClockKind, Evidence, Filter, FilterSpec,
+    LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Needs, Observation, PossibleErrors,
+    Registers, Verdict, WindowClock,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -67,6 +67,23 @@ impl AnyFilter {
         dispatch!(self, f => f.possible_errors())
     }
 
+    /// Returns the clock of the filter's window; None if it has no window.
+    pub fn window(&self) -> Option<&WindowClock> {
+        dispatch!(self, f => f.window())
+    }
+
+    /// Returns what an observation must carry besides the fingerprint.
+    pub fn needs(&self) -> Needs {
+        dispatch!(self, f => f.needs())
+    }
+
+    /// Returns the clock if the filter's window is measured in seconds: the clock then moves with
+    /// the ticks of observations.
+    pub fn tick_clock(&self) -> Option<&WindowClock> {
+        let clock = self.window()?;
+        (clock.kind() == ClockKind::Seconds).then_some(clock)
+    }
+
     /// Counts the cells in use by reading all of them.
     pub fn recount(&self, region: &[u8]) -> u64 {
         dispatch!(self, f => f.recount(region))
@@ -84,6 +101,9 @@ impl AnyFilter {
         registers: &mut Registers,
         observation: Observation,
     ) -> Verdict {
+        if let Some(clock) = self.tick_clock() {
+            registers.advance_clock(clock.step_of(observation.tick));
+        }
         dispatch!(self, f => batch::observe_one(f, region, registers, observation))
     }
 
@@ -117,7 +137,20 @@ impl AnyFilter {
         sample: &mut SampleMask,
     ) {
         assert_eq!(observations.len(), verdicts.len());
-        dispatch!(self, f => batch::observe(f, region, registers, observations, verdicts, sample));
+        let Some(clock) = self.tick_clock() else {
+            dispatch!(self, f => batch::observe(f, region, registers, observations, verdicts, sample));
+            return;
+        };
+        let mut from = 0;
+        while from < observations.len() {
+            let (step, run) = clock.run(registers.clock(), &observations[from..]);
+            registers.advance_clock(step);
+            let to = from + run;
+            let (observed, verdicts) = (&observations[from..to], &mut verdicts[from..to]);
+            sample.set_first_index(from);
+            dispatch!(self, f => batch::observe(f, region, registers, observed, verdicts, sample));
+            from = to;
+        }
     }
 
     /// Whether a Seen verdict changes only the counts and the generator.
@@ -151,6 +184,9 @@ impl AnyFilter {
         assert_eq!(logged.observations.len(), logged.skipped_before.len());
         verdicts.clear();
         verdicts.resize(logged.observations.len(), Verdict::New);
+        if let Some(step) = logged.step {
+            registers.advance_clock(step);
+        }
         dispatch!(self, f => batch::replay(f, region, registers, logged, verdicts));
     }
 
@@ -191,8 +227,13 @@ impl AnyFilter {
     }
 
     /// Returns the cells that decide about a key; see [`Filter::evidence`].
-    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        dispatch!(self, f => f.evidence(region, fingerprint))
+    pub fn evidence(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+    ) -> Evidence {
+        dispatch!(self, f => f.evidence(region, registers, fingerprint))
     }
 
     /// Turns the state into that of a filter which has observed the keys of both; see
@@ -205,6 +246,26 @@ impl AnyFilter {
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
         dispatch!(self, f => f.merge(region, registers, other, other_registers))
+    }
+
+    /// Decides whether a key would be new at a time, without recording it. The clock does not run
+    /// backwards: a time before the present step means the present step. Filters without a
+    /// window ignore the time.
+    pub fn contains_at(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+        tick: u32,
+    ) -> Verdict {
+        match self.tick_clock() {
+            None => self.contains(region, registers, fingerprint),
+            Some(clock) => {
+                let mut registers = registers.clone();
+                registers.advance_clock(clock.step_of(tick));
+                self.contains(region, &registers, fingerprint)
+            }
+        }
     }
 
     /// Decides whether a key is new, without recording it.

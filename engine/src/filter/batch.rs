@@ -131,6 +131,7 @@ fn replay_all<F: Filter, R: Region + ?Sized>(
     verdicts: &mut [Verdict],
 ) {
     let LoggedObservations {
+        step: _,
         observations,
         skipped_before,
         skipped_after,

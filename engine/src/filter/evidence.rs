@@ -1,5 +1,6 @@
 //! The cells that decide about a key, and the reason for a verdict in words.
 
+use super::window_clock::{StampWindow, most_equal};
 use super::{CellLayout, Verdict};
 use crate::bytes::{PackedCells, bit};
 
@@ -50,6 +51,8 @@ pub enum Requirement {
     NonZero,
     /// The value that the key would store.
     Equals(u64),
+    /// A step in the window.
+    InWindow(StampWindow),
 }
 
 impl Requirement {
@@ -58,6 +61,7 @@ impl Requirement {
         match self {
             Requirement::NonZero => value != 0,
             Requirement::Equals(required) => value == required,
+            Requirement::InWindow(window) => window.contains(value),
         }
     }
 }
@@ -75,6 +79,8 @@ pub struct Evidence {
     pub row: u64,
     /// The condition for each cell.
     pub required: Requirement,
+    /// How many cells of an alternative must also have the same value.
+    pub equal: u32,
     /// The links that lead to the cells, if there are any.
     pub links: Vec<EvidenceCell>,
     /// Sets of cells; one set that satisfies the requirement is enough.
@@ -87,6 +93,7 @@ impl Evidence {
         Evidence {
             row,
             required: Requirement::NonZero,
+            equal: 1,
             links: Vec::new(),
             alternatives: vec![cells.collect()],
         }
@@ -112,6 +119,7 @@ impl Evidence {
         Evidence {
             row,
             required: Requirement::Equals(value),
+            equal: 1,
             links: Vec::new(),
             alternatives: cells.map(|cell| vec![cell]).collect(),
         }
@@ -124,8 +132,14 @@ impl Evidence {
 
     /// Returns the cells of the first alternative that satisfies the requirement.
     pub fn proof(&self) -> Option<&[EvidenceCell]> {
-        let holds = |cells: &&Vec<EvidenceCell>| self.missing(cells) == 0;
+        let holds = |cells: &&Vec<EvidenceCell>| self.missing(cells) == 0 && self.has_equal(cells);
         self.alternatives.iter().find(holds).map(Vec::as_slice)
+    }
+
+    /// Whether enough cells of an alternative have the same value.
+    fn has_equal(&self, cells: &[EvidenceCell]) -> bool {
+        let values: Vec<u64> = cells.iter().map(|cell| cell.value).collect();
+        self.equal < 2 || most_equal(&values) >= self.equal
     }
 
     /// Counts the cells of an alternative that do not satisfy the requirement.
@@ -161,6 +175,7 @@ impl Evidence {
             Requirement::NonZero if layout.max_value == 1 => "set".to_owned(),
             Requirement::NonZero => "above 0".to_owned(),
             Requirement::Equals(value) => layout.value_in_words(value),
+            Requirement::InWindow(_) => "in the window".to_owned(),
         }
     }
 
@@ -180,14 +195,21 @@ impl Evidence {
             };
         }
         let required = self.requirement_in_words(layout);
+        let lacking = match self.required {
+            Requirement::InWindow(_) => "not in the window",
+            _ => "0",
+        };
         match self.closest().unwrap_or((0, 0)) {
+            (0, _) if self.proof().is_none() => {
+                format!("fewer than {} of its {cell}s are equal", self.equal)
+            }
             (0, 1) => format!("its {cell} is {required}"),
             (0, 2) => format!("both of its {cell}s are {required}"),
             (0, count) => format!("its {count} {cell}s are all {required}"),
-            (_, 1) => format!("its {cell} is 0"),
-            (2, 2) => format!("both of its {cell}s are 0"),
-            (1, count) => format!("1 of its {count} {cell}s is 0"),
-            (missing, count) => format!("{missing} of its {count} {cell}s are 0"),
+            (_, 1) => format!("its {cell} is {lacking}"),
+            (2, 2) => format!("both of its {cell}s are {lacking}"),
+            (1, count) => format!("1 of its {count} {cell}s is {lacking}"),
+            (missing, count) => format!("{missing} of its {count} {cell}s are {lacking}"),
         }
     }
 }
@@ -212,6 +234,7 @@ mod tests {
             Evidence {
                 row: 0,
                 required: Requirement::NonZero,
+                equal: 1,
                 links: Vec::new(),
                 alternatives: vec![cells([0, 1]), cells([2, 3])],
             }

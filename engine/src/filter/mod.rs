@@ -30,6 +30,7 @@ filters! {
     dsqf::Dsqf,
     buffer::Buffer,
     fpbuffer::FpBuffer,
+    window::Window,
 }
 
 mod any;
@@ -55,7 +56,9 @@ mod signature;
 #[cfg(test)]
 mod skeleton;
 mod spec;
+mod stamp_cells;
 mod suggested_values;
+mod window_clock;
 
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
@@ -71,6 +74,7 @@ pub use parameter::{Kind, Parameter, Value};
 pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
+pub use window_clock::{ClockKind, StampWindow, WindowClock};
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;
@@ -140,6 +144,20 @@ pub trait Filter: Sized {
         Self::DESCRIPTOR.errors
     }
 
+    /// Returns the clock of the filter's window; None if it has no window.
+    fn window(&self) -> Option<&WindowClock> {
+        None
+    }
+
+    /// Returns what an observation must carry besides the fingerprint. A window that is measured
+    /// in observations needs no time.
+    fn needs(&self) -> Needs {
+        Needs {
+            tick: (self.window()).is_some_and(|clock| clock.kind() == ClockKind::Seconds),
+            importance: Self::DESCRIPTOR.needs.importance,
+        }
+    }
+
     /// Returns the number of cache lines that observing a new key touches.
     fn cache_lines_touched(&self) -> u32;
 
@@ -196,7 +214,7 @@ pub trait Filter: Sized {
 
     /// Returns the cells that decide about a key, with their present values. The answer of
     /// [`contains`](Filter::contains) follows from them alone.
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence;
+    fn evidence(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Evidence;
 
     /// Turns the state into that of a filter which has observed the keys of both. Returns the
     /// reason, and changes nothing, if there is no such state. Both filters have this geometry
@@ -252,7 +270,7 @@ macro_rules! delegate_reads {
             self.$($field).+.cell(region, index)
         }
 
-        fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
             self.$($field).+.evidence(region, fingerprint)
         }
     };

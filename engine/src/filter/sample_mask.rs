@@ -10,6 +10,8 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug)]
 pub(crate) struct SampleMask {
     mask: u64,
+    /// The index of the first observation of the present part of the batch.
+    first: usize,
     indices: Vec<usize>,
 }
 
@@ -18,6 +20,7 @@ impl SampleMask {
     pub fn new(mask: u64) -> Self {
         SampleMask {
             mask,
+            first: 0,
             indices: Vec::new(),
         }
     }
@@ -37,7 +40,12 @@ impl SampleMask {
 
     #[inline(never)]
     fn collect(&mut self, index: usize) {
-        self.indices.push(index);
+        self.indices.push(self.first + index);
+    }
+
+    /// Sets the index of the first observation of the part of a batch that follows.
+    pub fn set_first_index(&mut self, index: usize) {
+        self.first = index;
     }
 
     /// Returns the collected indices, in order.

@@ -192,7 +192,7 @@ impl Inside {
                 other: self.written_by(before),
                 position: self.position,
             },
-            Requirement::NonZero => Reason::SetByOthers {
+            Requirement::NonZero | Requirement::InWindow(_) => Reason::SetByOthers {
                 cells: before.closest().map_or(0, |(_, of)| of),
             },
         }
@@ -210,7 +210,9 @@ impl Inside {
         match before.required {
             _ if !earlier.was_held => Reason::NotKept { lines },
             _ if !earlier.was_stored => Reason::NeverStored { lines },
-            Requirement::NonZero => Reason::CellsLost { lacking, of, lines },
+            Requirement::NonZero | Requirement::InWindow(_) => {
+                Reason::CellsLost { lacking, of, lines }
+            }
             Requirement::Equals(_) => Reason::ValueLost { lines },
         }
     }
@@ -231,6 +233,7 @@ impl Inside {
             let source = changed.iter().find(|(_, other)| other.value == value);
             let moved_away = changed.iter().any(|(other, _)| values[*other] == old.value);
             let (written_by, is_loss) = match (required, source) {
+                (Requirement::InWindow(_), _) => (Some(observed.clone()), value == 0),
                 (Requirement::NonZero, _) if value < old.value => (old.written_by.clone(), true),
                 (Requirement::NonZero, _) => (Some(observed.clone()), false),
                 (_, Some((_, source))) => (source.written_by.clone(), !moved_away),
@@ -313,7 +316,9 @@ impl Inside {
 
     /// Returns the cells that decide about a key now.
     pub fn evidence(&self, fingerprint: Fingerprint) -> Evidence {
-        self.set.filter().evidence(self.set.region(), fingerprint)
+        self.set
+            .filter()
+            .evidence(self.set.region(), self.set.registers(), fingerprint)
     }
 }
 
