@@ -91,7 +91,8 @@ impl AuditedFilter {
             .contains(self.filter_bytes(region), registers, fingerprint)
     }
 
-    /// Observes in order; see [`AnyFilter::observe_batch`].
+    /// Observes in order; see [`AnyFilter::observe_batch`]. All observations count at the present
+    /// step of the clock, whatever their ticks are: the caller advances it.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -103,9 +104,14 @@ impl AuditedFilter {
         verdicts: &mut [Verdict],
     ) {
         let Some(table) = &self.audit else {
-            return self
-                .filter
-                .observe_batch(region, registers, observations, verdicts);
+            let mut none = SampleMask::matching_none();
+            return self.filter.observe_sampled(
+                region,
+                registers,
+                observations,
+                verdicts,
+                &mut none,
+            );
         };
         let first = registers.observations();
         let filter_bytes = self.filter.region_bytes();

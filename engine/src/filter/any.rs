@@ -119,12 +119,25 @@ impl AnyFilter {
         observations: &[Observation],
         verdicts: &mut [Verdict],
     ) {
+        assert_eq!(observations.len(), verdicts.len());
         let mut none = SampleMask::matching_none();
-        self.observe_sampled(region, registers, observations, verdicts, &mut none);
+        let mut from = 0;
+        while from < observations.len() {
+            let left = &observations[from..];
+            let (step, run) = match self.tick_clock() {
+                Some(clock) => clock.run(registers.clock(), left),
+                None => (0, left.len()),
+            };
+            registers.advance_clock(step);
+            let verdicts = &mut verdicts[from..from + run];
+            self.observe_sampled(region, registers, &left[..run], verdicts, &mut none);
+            from += run;
+        }
     }
 
     /// Does the same as [`observe_batch`](AnyFilter::observe_batch), and collects the indices
-    /// of observations that match the sample mask.
+    /// of observations that match the sample mask. All observations count at the present step,
+    /// whatever their ticks are.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -137,20 +150,7 @@ impl AnyFilter {
         sample: &mut SampleMask,
     ) {
         assert_eq!(observations.len(), verdicts.len());
-        let Some(clock) = self.tick_clock() else {
-            dispatch!(self, f => batch::observe(f, region, registers, observations, verdicts, sample));
-            return;
-        };
-        let mut from = 0;
-        while from < observations.len() {
-            let (step, run) = clock.run(registers.clock(), &observations[from..]);
-            registers.advance_clock(step);
-            let to = from + run;
-            let (observed, verdicts) = (&observations[from..to], &mut verdicts[from..to]);
-            sample.set_first_index(from);
-            dispatch!(self, f => batch::observe(f, region, registers, observed, verdicts, sample));
-            from = to;
-        }
+        dispatch!(self, f => batch::observe(f, region, registers, observations, verdicts, sample));
     }
 
     /// Whether a Seen verdict changes only the counts and the generator.

@@ -10,8 +10,6 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug)]
 pub(crate) struct SampleMask {
     mask: u64,
-    /// The index of the first observation of the present part of the batch.
-    first: usize,
     indices: Vec<usize>,
 }
 
@@ -20,7 +18,6 @@ impl SampleMask {
     pub fn new(mask: u64) -> Self {
         SampleMask {
             mask,
-            first: 0,
             indices: Vec::new(),
         }
     }
@@ -40,12 +37,7 @@ impl SampleMask {
 
     #[inline(never)]
     fn collect(&mut self, index: usize) {
-        self.indices.push(self.first + index);
-    }
-
-    /// Sets the index of the first observation of the part of a batch that follows.
-    pub fn set_first_index(&mut self, index: usize) {
-        self.first = index;
+        self.indices.push(index);
     }
 
     /// Returns the collected indices, in order.

@@ -9,7 +9,9 @@ use crate::seen_set::{self, CreateError, SeenSet, SeenSetBuilder, build_for_keys
 use crate::store::error::StoreError;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
-use crate::store::format::superblock::{AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock};
+use crate::store::format::superblock::{
+    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, TIMED_LOG,
+};
 
 /// Options of a new store.
 ///
@@ -221,6 +223,9 @@ impl CreateOptions {
         }
         if plan.audit_bytes > 0 {
             features |= AUDIT;
+        }
+        if plan.filter.filter().needs().tick {
+            features |= TIMED_LOG;
         }
         Ok(Superblock {
             features,

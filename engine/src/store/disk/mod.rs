@@ -16,6 +16,7 @@ mod live_region;
 mod loading;
 mod log_thread;
 mod merge;
+mod observation_time;
 mod open_options;
 mod path_context;
 mod pending;

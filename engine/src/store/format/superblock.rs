@@ -22,8 +22,11 @@ pub const VERSION: u32 = 1;
 pub const SPARSE_LOG: u32 = 1;
 /// A feature that a reader must know: the region holds an audit after the filter.
 pub const AUDIT: u32 = 2;
+/// A feature that a reader must know: the log has timed frames, because the filter has a window
+/// that is measured in seconds.
+pub const TIMED_LOG: u32 = 8;
 /// All features that this program knows.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | TIMED_LOG;
 
 /// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
