@@ -73,7 +73,11 @@ impl Explanation {
             normalized: String::from_utf8_lossy(normalized).into_owned(),
             fingerprint: fingerprint.0,
             verdict: store.contains_fingerprint(fingerprint),
-            evidence: store.filter().evidence(store.filter_region(), fingerprint),
+            evidence: store.filter().evidence(
+                store.filter_region(),
+                store.registers(),
+                fingerprint,
+            ),
         })
     }
 
