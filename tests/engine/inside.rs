@@ -41,7 +41,8 @@ fn plain(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> SeenSet {
 }
 
 fn evidence(set: &SeenSet, fingerprint: Fingerprint) -> Evidence {
-    set.filter().evidence(set.region(), fingerprint)
+    set.filter()
+        .evidence(set.region(), set.registers(), fingerprint)
 }
 
 #[test]

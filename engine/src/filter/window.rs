@@ -234,10 +234,7 @@ impl Filter for Window {
                 true => "cache line",
                 false => "filter",
             },
-            row_cells: match self.cells.is_blocked() {
-                true => self.cells.row_cells(),
-                false => 64,
-            },
+            row_cells: self.cells.row_cells(),
             max_value: self.cells.stamps.max_value(),
             loss: "set again or left behind by the window",
         }

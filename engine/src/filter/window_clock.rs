@@ -330,8 +330,9 @@ impl StampWindow {
         }
         let run = (1u64 << self.ages) - 1;
         // Ages 0, 1, … are the values newest, newest − 1, …, and after 1 follows the largest.
-        match self.newest + 1 >= self.ages + 1 {
-            true => run << (self.newest + 1 - self.ages),
+        match self.newest >= self.ages {
+            // The run is empty if it would be shifted by the whole width.
+            true => run.wrapping_shl((self.newest + 1 - self.ages) as u32),
             false => {
                 let low = (1u64 << (self.newest + 1)) - 2;
                 let high = self.ages - self.newest;
@@ -388,6 +389,24 @@ mod tests {
             let stamps = Stamps::new(&spec, &clock(span, 1)).expect("few steps");
             assert_eq!(stamps.width_bits(), bits, "{span}");
             assert!(stamps.slack() >= 1);
+        }
+    }
+
+    #[test]
+    fn the_mask_of_every_window_has_the_values_in_it() {
+        for values in [3, 7, 15, 31, 63] {
+            for (newest, ages) in
+                (1..=values).flat_map(|it| (0..=values).map(move |ages| (it, ages)))
+            {
+                let window = StampWindow {
+                    newest,
+                    values,
+                    ages,
+                };
+                let expected = (1..=values).filter(|&value| window.contains(value));
+                let expected = expected.map(|value| 1 << value).sum::<u64>();
+                assert_eq!(window.mask(), expected, "{window:?}");
+            }
         }
     }
 

@@ -1,0 +1,158 @@
+//! Oracles of filters with a window: absolute steps in plain vectors, nothing is ever swept.
+
+use std::ops::RangeInclusive;
+
+use dedupstore::rng::Generator;
+use dedupstore::{FilterSpec, Fingerprint, Verdict};
+
+use super::{Oracle, Parameters, positions, verdict};
+
+const CACHE_LINE_BITS: u64 = 512;
+
+/// A clock that counts steps from the parameters of a window.
+pub struct Steps {
+    spec: FilterSpec,
+    step: u64,
+    /// The largest age, in steps, at which a key is in the window.
+    age_limit: u64,
+    newest_tick: u64,
+    observations: u64,
+    deliveries: u64,
+}
+
+impl Steps {
+    pub fn new(spec: &FilterSpec) -> Self {
+        let parameters = Parameters(spec);
+        let span = parameters.number("span");
+        let divisors = [12, 13, 11, 10, 9, 8, 14, 15, 16];
+        let divisor = divisors
+            .into_iter()
+            .find(|&steps| span.is_multiple_of(steps));
+        let step = match parameters.number("step") {
+            0 => span.div_ceil(divisor.unwrap_or(12)),
+            step => step,
+        };
+        // A key that was set in the last unit of a step is just within its span this much later.
+        let age_limit = (step - 1 + span - 1) / step;
+        Steps {
+            spec: spec.clone(),
+            step,
+            age_limit,
+            newest_tick: 0,
+            observations: 0,
+            deliveries: 0,
+        }
+    }
+
+    /// Returns the step of an observation with this time.
+    fn at(&mut self, tick: u32) -> u64 {
+        self.newest_tick = self.newest_tick.max(tick.into());
+        let spec = Parameters(&self.spec);
+        let units = match () {
+            () if spec.is("clock", "count") => self.observations,
+            () if spec.is("clock", "deliveries") => self.deliveries,
+            () => self.newest_tick,
+        };
+        units / self.step
+    }
+
+    fn count(&mut self, verdict: Verdict) -> Verdict {
+        self.observations += 1;
+        self.deliveries += u64::from(verdict.is_new());
+        verdict
+    }
+}
+
+/// Returns the number of bits of a cell that can tell the ages 0 to the limit, one more, and
+/// empty.
+fn stamp_bits(age_limit: u64) -> u64 {
+    u64::from((age_limit + 3).next_power_of_two().ilog2())
+}
+
+/// The Bloom filter of timers.
+pub struct Timers {
+    steps: Steps,
+    now: u64,
+    k: u64,
+    equal: usize,
+    /// The step in which each cell was last set.
+    cells: Vec<Option<u64>>,
+    /// The number of cells in a cache line; 0 if a key's cells are anywhere.
+    line_cells: u64,
+}
+
+impl Timers {
+    pub fn new(spec: &FilterSpec, memory_bits: u64) -> Self {
+        let steps = Steps::new(spec);
+        let spec = Parameters(spec);
+        let width = stamp_bits(steps.age_limit);
+        let (cells, line_cells) = match spec.is("layout", "blocked") {
+            true => {
+                let line_cells = 8 * (64 / width);
+                (memory_bits / CACHE_LINE_BITS * line_cells, line_cells)
+            }
+            false => (memory_bits / width, 0),
+        };
+        Timers {
+            steps,
+            now: 0,
+            k: spec.number("k"),
+            equal: spec.number("equal") as usize,
+            cells: vec![None; cells as usize],
+            line_cells,
+        }
+    }
+
+    fn positions(&self, key: Fingerprint) -> Vec<usize> {
+        if self.line_cells == 0 {
+            return positions(key, self.k, self.cells.len() as u64);
+        }
+        let mut probes = key.probes();
+        let line = probes.next_below(self.cells.len() as u64 / self.line_cells);
+        let mut found = Vec::new();
+        while found.len() < self.k as usize {
+            let word = probes.next_bits();
+            let parts = [48, 32, 16, 0].map(|shift| word >> shift & 0xFFFF);
+            found
+                .extend(parts.map(|part| line * self.line_cells + part * self.line_cells / 65_536));
+        }
+        found.truncate(self.k as usize);
+        found.into_iter().map(|at| at as usize).collect()
+    }
+
+    fn is_in_window(&self, set: u64) -> bool {
+        self.now - set <= self.steps.age_limit
+    }
+}
+
+impl Oracle for Timers {
+    fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
+        self.observe_at(key, 0, draws)
+    }
+
+    fn observe_at(&mut self, key: Fingerprint, tick: u32, _: Generator) -> Verdict {
+        self.now = self.steps.at(tick);
+        let positions = self.positions(key);
+        let values: Vec<Option<u64>> = positions.iter().map(|&at| self.cells[at]).collect();
+        let all = (values.iter()).all(|set| set.is_some_and(|set| self.is_in_window(set)));
+        let count = |one: &Option<u64>| values.iter().filter(|other| *other == one).count();
+        let most = values.iter().map(count).max().unwrap_or(0);
+        let seen = all && most >= self.equal;
+        if !seen {
+            for at in positions {
+                self.cells[at] = Some(self.now);
+            }
+        }
+        self.steps.count(verdict(seen))
+    }
+
+    fn occupied(&self) -> u64 {
+        self.cells.iter().flatten().count() as u64
+    }
+
+    fn occupied_range(&self) -> RangeInclusive<u64> {
+        let set = self.cells.iter().flatten();
+        let in_window = set.filter(|&&set| self.is_in_window(set)).count() as u64;
+        in_window..=self.occupied()
+    }
+}
