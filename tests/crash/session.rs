@@ -7,8 +7,8 @@ use dedupstore::{Fingerprint, Observation, SeenSet, Verdict, state_digest};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Failure, tick_at};
 use super::simulated_medium::{Disk, SimulatedMedium};
+use super::{Failure, tick_at};
 
 /// An audit of about a dozen keys, so that its sample is halved often.
 const AUDIT_BYTES: u32 = 1024;

@@ -27,4 +27,5 @@ mod store;
 mod store_in_memory;
 mod theory;
 mod tidy;
+mod timed_stores;
 mod verify_and_repair;
