@@ -1,6 +1,6 @@
 //! The cells that decide about a key, and the reason for a verdict in words.
 
-use super::window_clock::{StampWindow, most_equal};
+use super::stamps::{StampWindow, most_equal};
 use super::{CellLayout, Verdict};
 use crate::bytes::{PackedCells, bit};
 

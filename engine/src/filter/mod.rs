@@ -57,8 +57,11 @@ mod signature;
 mod skeleton;
 mod spec;
 mod stamp_cells;
+mod stamp_sweep;
+mod stamps;
 mod suggested_values;
 mod window_clock;
+mod window_registers;
 
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
@@ -74,7 +77,8 @@ pub use parameter::{Kind, Parameter, Value};
 pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
-pub use window_clock::{ClockKind, StampWindow, WindowClock};
+pub use stamps::StampWindow;
+pub use window_clock::{ClockKind, WindowClock};
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;
