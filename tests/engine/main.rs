@@ -28,3 +28,4 @@ mod store_in_memory;
 mod theory;
 mod tidy;
 mod verify_and_repair;
+mod windows;
