@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use dedupstore::filter::{ClockKind, WindowClock};
+use dedupstore::lab::{NoClock, RunSummary, Simulation, StreamSpec, Truth, measure};
 use dedupstore::rng::Generator;
 use dedupstore::{AnyFilter, FilterSpec, Fingerprint, Memory, Observation, Registers, Verdict};
 
@@ -149,5 +150,93 @@ fn every_clock_and_layout_forgets_exact_to_the_step() {
             seen > 10_000 && forgotten > 1000,
             "{filter}: {seen}, {forgotten}"
         );
+    }
+}
+
+/// Simulates filters in 4,000 bits over a stream with a time for each key.
+fn simulate(filters: &[&str], tick_of: impl Fn(u32) -> Option<u32>) -> Vec<RunSummary> {
+    let mut simulation = Simulation::new(1, Truth::for_fingerprints());
+    for filter in filters {
+        let spec = filter.parse().expect("a filter");
+        simulation.add_filter(&spec, 4000).expect("small");
+    }
+    let stream: StreamSpec = "zipf:0.8:5000".parse().expect("a stream");
+    let mut keys = stream.open(30_000, 1);
+    for position in 0.. {
+        let Some((key, _)) = keys.next_key() else {
+            break;
+        };
+        match tick_of(position) {
+            Some(tick) => simulation.push_key_at(key, tick, &NoClock),
+            None => simulation.push_key(key, &NoClock),
+        }
+    }
+    simulation.flush(&NoClock);
+    simulation.measurements("zipf")
+}
+
+/// If errors were counted against first occurrences, each wrong drop of a key would be followed by
+/// a false negative, and each key that comes again after its span would be one.
+#[test]
+fn a_simulated_window_errs_only_against_its_own_deliveries() {
+    let filters = [
+        "window:k=3,span=600",
+        "window:k=3,span=600,clock=count,equal=2",
+        "bloom:k=3",
+    ];
+    let [window, equal, bloom] = &simulate(&filters, |_| None)[..] else {
+        panic!("three filters");
+    };
+    assert!(window.fp > 500, "{window:?}");
+    assert_eq!(window.false_negatives, 0);
+    assert!(equal.false_negatives > 100, "{equal:?}");
+    // Keys come again after their span, so there are more new keys than distinct ones.
+    assert!(window.distinct > bloom.distinct + 1000);
+    assert_eq!(window.distinct + window.repeats, 30_000);
+    assert!(window.fpr_fresh.is_some() && window.fpr_fresh != window.fpr);
+    assert_eq!(bloom.fpr_fresh, bloom.fpr);
+}
+
+#[test]
+fn simulated_keys_without_times_come_one_per_second() {
+    let filters = ["window:k=3,span=600", "bloom:k=3"];
+    let without = simulate(&filters, |_| None);
+    assert_eq!(simulate(&filters, Some), without);
+    // At twice the pace, twice the span is the same window.
+    let slower = simulate(&["window:k=3,span=1200,step=100"], |position| {
+        Some(2 * position)
+    });
+    assert_eq!(slower[0].fp, without[0].fp);
+    let counted = simulate(&["window:k=3,span=600,clock=count"], |_| None);
+    assert_eq!(counted[0].fp, without[0].fp);
+    // All at once, nothing is forgotten.
+    let at_once = simulate(&["window:k=3,span=600"], |_| Some(1_700_000_000));
+    assert!(
+        at_once[0].load > 0.9 && without[0].load < 0.9,
+        "{at_once:?}"
+    );
+}
+
+#[test]
+fn a_window_measured_alone_has_the_errors_of_a_simulation() {
+    let stream: StreamSpec = "zipf:0.8:5000".parse().expect("a stream");
+    for filter in [
+        "window:k=3,span=600",
+        "window:k=3,span=600,clock=deliveries",
+    ] {
+        let spec: FilterSpec = filter.parse().expect("a filter");
+        let mut keys = stream.open(30_000, 1);
+        let mut simulation = Simulation::for_stream(&keys, 1);
+        simulation.add_filter(&spec, 4000).expect("small");
+        while let Some(arrival) = keys.next_arrival() {
+            simulation.push_arrival(&arrival, &NoClock);
+        }
+        simulation.flush(&NoClock);
+        let AnyFilter::Window(built) = AnyFilter::build(&spec, 4000).expect("small") else {
+            panic!("a window");
+        };
+        let board = measure(&built, stream.open(30_000, 1), 1).expect("small");
+        assert_eq!(board.now(), simulation.runs()[0].scoreboard().now());
+        assert!(board.now().false_positives > 100);
     }
 }

@@ -78,7 +78,7 @@ pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
 pub use stamps::StampWindow;
-pub use window_clock::{ClockKind, WindowClock};
+pub use window_clock::{ClockKind, WindowAge, WindowClock};
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;

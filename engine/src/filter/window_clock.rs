@@ -36,6 +36,17 @@ pub struct WindowClock {
     step: u64,
 }
 
+/// Where a key is, relative to a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowAge {
+    /// Its span has not passed: it must not have been forgotten.
+    Inside,
+    /// Its span may have passed, and it may be forgotten, until the end of a step.
+    Leaving,
+    /// It must have been forgotten.
+    Outside,
+}
+
 impl WindowClock {
     /// The parameter that is the span of the window.
     pub(super) const SPAN: Parameter = Parameter::integer(
@@ -116,6 +127,31 @@ impl WindowClock {
         (self.span + self.step - 2) / self.step
     }
 
+    /// Returns where a key is that was delivered so many units ago.
+    pub fn age(&self, units: u64) -> WindowAge {
+        // A key that was set at the start of its step is forgotten last.
+        match units {
+            _ if units < self.span => WindowAge::Inside,
+            _ if units / self.step <= self.age_limit() => WindowAge::Leaving,
+            _ => WindowAge::Outside,
+        }
+    }
+
+    /// Returns where a key is that was delivered so many steps ago, if no more is known.
+    pub fn age_in_steps(&self, steps: u64) -> WindowAge {
+        match steps {
+            _ if (steps + 1).saturating_mul(self.step) <= self.span => WindowAge::Inside,
+            _ if steps <= self.age_limit() => WindowAge::Leaving,
+            _ => WindowAge::Outside,
+        }
+    }
+
+    /// Returns how long the average key is remembered: it is set anywhere within a step.
+    pub fn mean_lifetime(&self) -> f64 {
+        let longest = (self.age_limit() + 1) as f64 * self.step as f64;
+        longest - (self.step - 1) as f64 / 2.0
+    }
+
     /// Returns the present step.
     #[inline(always)]
     pub fn now(&self, registers: &Registers) -> u64 {
@@ -157,6 +193,15 @@ mod tests {
                     assert!(is_in_window || age >= span, "{span}/{step}: {age}");
                     let latest = span.next_multiple_of(step) + step;
                     assert!(!is_in_window || age < latest, "{span}/{step}: {age}");
+                    let expected = |where_it_is| match where_it_is {
+                        WindowAge::Inside => is_in_window,
+                        WindowAge::Leaving => true,
+                        WindowAge::Outside => !is_in_window,
+                    };
+                    assert!(expected(clock.age(age)), "{span}/{step}: {age}");
+                    assert!(expected(clock.age_in_steps(steps)), "{span}/{step}: {age}");
+                    let is_inside = clock.age_in_steps(steps) == WindowAge::Inside;
+                    assert!(!is_inside || clock.age(age) == WindowAge::Inside);
                 }
             }
         }
