@@ -1,24 +1,18 @@
 //! Cells that hold the step in which they were set, and forget it without stopping the world.
 //!
-//! Cells lie in groups. A sweep empties the cells of a group that have left the window. Every
-//! step a part of all groups is due, and every New verdict sweeps a few groups of it; what is
-//! left when the next step begins is swept at once. So the work is spread over the keys, depends
-//! on nothing but the observations, and Seen verdicts change nothing.
+//! Cells lie in groups, which are swept as `stamp_sweep.rs` describes.
 
 use std::ops::Range;
 
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
-use super::stamp_sweep::ExpiredStamps;
+use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
 use super::stamps::{StampWindow, Stamps};
-use super::window_registers::WindowRegisters;
 use super::{BuildError, EvidenceCell, FilterSpec, Registers};
 use crate::bytes::{PackedCells, read_u64, window, write_u64};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 
-/// How many due groups a New verdict sweeps.
-const GROUPS_PER_KEY: u64 = 2;
 /// The number of cells of a group if cells are packed without gaps.
 const GROUP_CELLS: u64 = 64;
 /// The number of cells that one 64-bit number chooses in a cache line.
@@ -267,43 +261,16 @@ impl StampCells {
     /// Makes the present step the base of all stamps, and sweeps.
     #[inline(always)]
     pub fn advance<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, now: u64) {
-        let (next, end) = WindowRegisters::sweep(registers);
-        if WindowRegisters::base(registers) != now {
-            self.advance_base(region, registers, now);
-        } else if next != end {
-            let until = (next + GROUPS_PER_KEY).min(end);
-            let window = self.stamps.window_at(registers, now);
-            self.sweep(region, registers, next..until, window);
-            WindowRegisters::set_sweep(registers, until, end);
-        }
-    }
-
-    #[cold]
-    fn advance_base<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        now: u64,
-    ) {
-        let base = WindowRegisters::base(registers);
-        let (groups, slack) = (self.groups(), self.stamps.slack());
-        let (next, end) = WindowRegisters::sweep(registers);
-        let (mut next, mut end) = (next, end);
-        if now - base >= slack {
-            // All parts are due.
-            let window = self.stamps.window_at(registers, now);
-            self.sweep(region, registers, 0..groups, window);
-            (next, end) = (0, 0);
-        } else {
-            for step in base..now {
-                let window = self.stamps.window_of(step);
-                self.sweep(region, registers, next..end, window);
-                let part = (step + 1) % slack;
-                (next, end) = (part * groups / slack, (part + 1) * groups / slack);
-            }
-        }
-        self.stamps.advance(registers, now);
-        WindowRegisters::set_sweep(registers, next, end);
+        let groups = self.groups();
+        stamp_sweep::advance(
+            &self.stamps,
+            registers,
+            groups,
+            now,
+            |registers, due, window| {
+                self.sweep(region, registers, due, window);
+            },
+        );
     }
 
     fn groups(&self) -> u64 {
@@ -325,15 +292,9 @@ impl StampCells {
             return;
         }
         let width = self.stamps.width_bits();
-        let expired = ExpiredStamps::of(window, width);
+        let expired = ExpiredStamps::of(window, width, width);
         let emptied = match self.layout {
-            Layout::Blocked { .. } => {
-                let words = groups.start as usize * CACHE_LINE_BYTES / 8
-                    ..groups.end as usize * CACHE_LINE_BYTES / 8;
-                words
-                    .map(|at| sweep_word(region, 8 * at, u64::MAX, 0, expired))
-                    .sum()
-            }
+            Layout::Blocked { .. } => sweep_lines(region, groups, expired),
             Layout::Shared { cells, .. } => {
                 let cells = groups.start * GROUP_CELLS..(groups.end * GROUP_CELLS).min(cells);
                 sweep_packed(region, cells, u64::from(width), expired)
@@ -416,26 +377,4 @@ fn sweep_packed<R: Region + ?Sized>(
         emptied += sweep_word(region, at, u64::MAX >> (64 - bits), shift, expired);
     }
     emptied
-}
-
-/// Empties the expired cells among some bits of eight bytes. Returns their number.
-#[inline(always)]
-fn sweep_word<R: Region + ?Sized>(
-    region: &mut R,
-    at: usize,
-    mask: u64,
-    shift: u32,
-    expired: ExpiredStamps,
-) -> u64 {
-    let word = read_u64(region.bytes(), at);
-    let cells = word >> shift & mask;
-    let (left, emptied) = expired.remove(cells);
-    if emptied > 0 {
-        write_u64(
-            region.bytes_mut(at..at + 8),
-            0,
-            word ^ ((cells ^ left) << shift),
-        );
-    }
-    u64::from(emptied)
 }
