@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use dedupstore::filter::{Evidence, FilterSpec, PossibleErrors, Requirement};
+use dedupstore::filter::{Evidence, FilterSpec, PossibleErrors};
 use dedupstore::lab::{
     Inside, InsideError, Mistake, Mistakes, NoClock, ObservedKey, Reason, Simulation, StreamSpec,
     Truth,
@@ -59,6 +59,7 @@ fn filters() -> Vec<FilterSpec> {
         "window:k=2,span=400",
         "window:k=4,span=900,step=1,layout=blocked,equal=2",
         "window:k=3,span=500,step=1,clock=count,equal=3",
+        "stamped:bits=5,span=1500",
     ];
     let windows = windows.map(|filter| filter.parse().expect("a filter"));
     defaults.chain(windows).collect()
@@ -167,8 +168,9 @@ fn the_reasons_for_errors_are_true() {
                     let alike = evidence(&then, other.fingerprint);
                     assert_eq!(
                         (alike.row, alike.required),
-                        (evidence_then.row, Requirement::Equals(*value))
+                        (evidence_then.row, evidence_then.required)
                     );
+                    assert_eq!(alike.required.fingerprint(), Some(*value));
                     assert_eq!(alike.verdict(), Verdict::Seen, "{spec}");
                 }
                 Reason::Random => {

@@ -31,6 +31,7 @@ filters! {
     buffer::Buffer,
     fpbuffer::FpBuffer,
     window::Window,
+    stamped::Stamped,
 }
 
 mod any;

@@ -209,7 +209,10 @@ impl Inside {
     fn why_dropped(&self, before: &Evidence) -> Reason {
         match before.required {
             _ if before.verdict() == Verdict::New => Reason::Random,
-            Requirement::Equals(value) => Reason::SameValue {
+            Requirement::Equals(value)
+            | Requirement::Stamped {
+                fingerprint: value, ..
+            } => Reason::SameValue {
                 value,
                 other: self.written_by(before),
                 position: self.position,
@@ -236,7 +239,7 @@ impl Inside {
             Requirement::NonZero | Requirement::InWindow(_) => {
                 Reason::CellsLost { lacking, of, lines }
             }
-            Requirement::Equals(_) => Reason::ValueLost { lines },
+            Requirement::Equals(_) | Requirement::Stamped { .. } => Reason::ValueLost { lines },
         }
     }
 
@@ -288,7 +291,7 @@ impl Inside {
         self.earlier.insert(observed.fingerprint.0, now);
         // A value may overwrite an equal value of another row, which is no change of the cell. If
         // a repeat renews its value, the latest occurrence counts.
-        if let (Requirement::Equals(_), Some([cell])) = (after.required, after.proof()) {
+        if let (Some(_), Some([cell])) = (after.required.fingerprint(), after.proof()) {
             let written_by = &mut self.cells[cell.index as usize].written_by;
             let is_own = |key: &Arc<ObservedKey>| key.fingerprint == observed.fingerprint;
             if is_new || (is_stored && written_by.as_ref().is_some_and(is_own)) {
