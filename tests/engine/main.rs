@@ -29,3 +29,4 @@ mod theory;
 mod tidy;
 mod timed_stores;
 mod verify_and_repair;
+mod windows;

@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions as File};
 use std::io::Write;
 use std::path::Path;
 
+use dedupstore::filter::Descriptor;
 use dedupstore::lab::{StreamSpec, golden_states};
 use dedupstore::store::{CreateOptions, OpenOptions};
 use dedupstore::{FilterSpec, registry};
@@ -29,6 +30,17 @@ pub fn store_name(filter: &str) -> String {
 pub fn is_state_of(line: &str, filter: &str) -> bool {
     let name = line.split([':', ' ']).next();
     name == Some(filter)
+}
+
+/// Returns the filter of a golden store: its defaults. A window is measured in observations and
+/// passes several times, because the keys of golden stores have no times.
+pub fn store_filter(descriptor: &'static Descriptor) -> FilterSpec {
+    let defaults = FilterSpec::with_defaults(descriptor);
+    let window = defaults.with("clock", "count");
+    match window.and_then(|spec| spec.with("span", "600")) {
+        Ok(window) => window,
+        Err(_) => defaults,
+    }
 }
 
 /// Returns the keys that a golden store has observed.
@@ -88,6 +100,6 @@ pub fn add(filter: &str) -> Result<(), String> {
             writeln!(file, "{line}").map_err(|error| error.to_string())?;
         }
     }
-    create_store(&store, &FilterSpec::with_defaults(descriptor), 0);
+    create_store(&store, &store_filter(descriptor), 0);
     Ok(())
 }

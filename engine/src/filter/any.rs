@@ -3,6 +3,8 @@
 //! A batch is dispatched once. Inside, the compiler sees one concrete filter and one concrete
 //! region, so choosing the filter at run time costs nothing per observation.
 
+use std::borrow::Cow;
+
 use super::batch;
 use super::sample_mask::SampleMask;
 use super::{
@@ -236,6 +238,18 @@ impl AnyFilter {
         dispatch!(self, f => f.evidence(region, registers, fingerprint))
     }
 
+    /// Returns the cells that decide about a key at a time; see
+    /// [`contains_at`](AnyFilter::contains_at).
+    pub fn evidence_at(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+        tick: u32,
+    ) -> Evidence {
+        self.evidence(region, &self.registers_at(registers, tick), fingerprint)
+    }
+
     /// Turns the state into that of a filter which has observed the keys of both; see
     /// [`Filter::merge`].
     pub fn merge(
@@ -258,14 +272,17 @@ impl AnyFilter {
         fingerprint: Fingerprint,
         tick: u32,
     ) -> Verdict {
-        match self.tick_clock() {
-            None => self.contains(region, registers, fingerprint),
-            Some(clock) => {
-                let mut registers = registers.clone();
-                registers.advance_clock(clock.step_of(tick));
-                self.contains(region, &registers, fingerprint)
-            }
-        }
+        self.contains(region, &self.registers_at(registers, tick), fingerprint)
+    }
+
+    /// Returns the registers after the clock has moved to a time.
+    fn registers_at<'a>(&self, registers: &'a Registers, tick: u32) -> Cow<'a, Registers> {
+        let Some(clock) = self.tick_clock() else {
+            return Cow::Borrowed(registers);
+        };
+        let mut moved = registers.clone();
+        moved.advance_clock(clock.step_of(tick));
+        Cow::Owned(moved)
     }
 
     /// Decides whether a key is new, without recording it.

@@ -1,6 +1,6 @@
 //! The cells that decide about a key, and the reason for a verdict in words.
 
-use super::window_clock::{StampWindow, most_equal};
+use super::stamps::{StampWindow, most_equal};
 use super::{CellLayout, Verdict};
 use crate::bytes::{PackedCells, bit};
 
@@ -53,6 +53,15 @@ pub enum Requirement {
     Equals(u64),
     /// A step in the window.
     InWindow(StampWindow),
+    /// The key's fingerprint, above a step in the window.
+    Stamped {
+        /// The fingerprint.
+        fingerprint: u64,
+        /// The number of bits of the step, which are the lowest ones.
+        stamp_bits: u32,
+        /// The window.
+        window: StampWindow,
+    },
 }
 
 impl Requirement {
@@ -62,6 +71,24 @@ impl Requirement {
             Requirement::NonZero => value != 0,
             Requirement::Equals(required) => value == required,
             Requirement::InWindow(window) => window.contains(value),
+            Requirement::Stamped {
+                fingerprint,
+                stamp_bits,
+                window,
+            } => {
+                let stamp = value & ((1 << stamp_bits) - 1);
+                value >> stamp_bits == fingerprint && window.contains(stamp)
+            }
+        }
+    }
+
+    /// Returns the fingerprint that a cell must hold; None if any key's cell satisfies it.
+    pub fn fingerprint(self) -> Option<u64> {
+        match self {
+            Requirement::Equals(fingerprint) | Requirement::Stamped { fingerprint, .. } => {
+                Some(fingerprint)
+            }
+            Requirement::NonZero | Requirement::InWindow(_) => None,
         }
     }
 }
@@ -175,6 +202,9 @@ impl Evidence {
             Requirement::NonZero if layout.max_value == 1 => "set".to_owned(),
             Requirement::NonZero => "above 0".to_owned(),
             Requirement::Equals(value) => layout.value_in_words(value),
+            Requirement::Stamped { fingerprint, .. } => {
+                format!("{fingerprint} in the window")
+            }
             Requirement::InWindow(_) => "in the window".to_owned(),
         }
     }
@@ -182,7 +212,7 @@ impl Evidence {
     /// Describes the reason for the verdict: "2 of its 4 bits are 0".
     pub fn in_words(&self, layout: &CellLayout) -> String {
         let CellLayout { cell, row, .. } = layout;
-        if let Requirement::Equals(value) = self.required {
+        if let Some(value) = self.required.fingerprint() {
             let value = layout.value_in_words(value);
             let required = format!("its {} {value}", layout.content);
             return match (self.proof(), self.alternatives.len()) {

@@ -31,6 +31,7 @@ filters! {
     buffer::Buffer,
     fpbuffer::FpBuffer,
     window::Window,
+    stamped::Stamped,
 }
 
 mod any;
@@ -59,8 +60,11 @@ mod signature;
 mod skeleton;
 mod spec;
 mod stamp_cells;
+mod stamp_sweep;
+mod stamps;
 mod suggested_values;
 mod window_clock;
+mod window_registers;
 
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
@@ -79,7 +83,8 @@ pub use parameter::{Kind, Parameter, Value};
 pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
-pub use window_clock::{ClockKind, StampWindow, WindowClock};
+pub use stamps::StampWindow;
+pub use window_clock::{ClockKind, WindowAge, WindowClock};
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;

@@ -1,24 +1,25 @@
 //! Cells that hold the step in which they were set, and forget it without stopping the world.
 //!
-//! Cells lie in groups. A sweep empties the cells of a group that have left the window. Every
-//! step a part of all groups is due, and every New verdict sweeps a few groups of it; what is
-//! left when the next step begins is swept at once. So the work is spread over the keys, depends
-//! on nothing but the observations, and Seen verdicts change nothing.
+//! Cells lie in groups, which are swept as `stamp_sweep.rs` describes.
+
+use std::ops::Range;
 
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
-use super::window_clock::{StampWindow, Stamps, WindowRegisters};
+use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
+use super::stamps::{StampWindow, Stamps};
 use super::{BuildError, EvidenceCell, FilterSpec, Registers};
-use crate::bytes::{PackedCells, read_u64, write_u64};
-use crate::fingerprint::Fingerprint;
+use crate::bytes::{PackedCells, read_u64, window, write_u64};
+use crate::fingerprint::{Fingerprint, Probes};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 
-/// How many due groups a New verdict sweeps.
-const GROUPS_PER_KEY: u64 = 2;
 /// The number of cells of a group if cells are packed without gaps.
 const GROUP_CELLS: u64 = 64;
 /// The number of cells that one 64-bit number chooses in a cache line.
 const CELLS_PER_NUMBER: u32 = 4;
+
+/// Values below this are looked up in a mask instead of compared.
+const MASK_VALUES: u64 = 64;
 
 /// Cells with stamps, of which each key has k.
 #[derive(Clone, Copy, Debug)]
@@ -62,10 +63,22 @@ impl StampCells {
         })
     }
 
-    /// Returns the same cells with k as a compile-time constant; None if it is another.
+    /// Returns the same cells with k and the width of a cell as compile-time constants, if a
+    /// key's cells are in one cache line; None if any of this is different.
     #[inline(always)]
-    pub fn with_constant_k(self, k: u32) -> Option<Self> {
-        (self.k == k).then_some(StampCells { k, ..self })
+    pub fn with_constants(self, k: u32, width_bits: u32) -> Option<Self> {
+        let Layout::Blocked { lines, .. } = self.layout else {
+            return None;
+        };
+        let stamps = self.stamps.with_constant_width(width_bits)?;
+        (self.k == k).then_some(StampCells {
+            k,
+            stamps,
+            layout: Layout::Blocked {
+                lines,
+                per_word: 64 / u64::from(width_bits),
+            },
+        })
     }
 
     pub fn count(&self) -> u64 {
@@ -103,34 +116,84 @@ impl StampCells {
         }
     }
 
-    /// Calls `visit` with the index of each cell of a key.
-    #[inline(always)]
-    pub fn for_each_position(&self, fingerprint: Fingerprint, mut visit: impl FnMut(u64)) {
+    /// Returns the index of each cell of a key.
+    pub fn indices(&self, fingerprint: Fingerprint) -> Vec<u64> {
         match self.layout {
-            Layout::Shared { cells, .. } => {
-                let mut probes = fingerprint.probes();
-                for _ in 0..self.k {
-                    visit(probes.next_below(cells));
-                }
-            }
+            Layout::Shared { cells, .. } => self.anywhere(cells, fingerprint).collect(),
             Layout::Blocked { lines, per_word } => {
-                let (at, mut probes) = lines.locate(fingerprint);
-                let row_cells = 8 * per_word;
-                let first = at as u64 / CACHE_LINE_BYTES as u64 * row_cells;
-                let mut number = 0;
-                for i in 0..self.k {
-                    if i % CELLS_PER_NUMBER == 0 {
-                        number = probes.next_bits();
-                    }
-                    number = number.rotate_left(16);
-                    visit(first + ((number & 0xFFFF) * row_cells >> 16));
-                }
+                let (at, probes) = lines.locate(fingerprint);
+                let first = at as u64 / 8 * per_word;
+                let width = self.stamps.width_bits();
+                self.in_line(per_word, probes)
+                    .map(|(word, shift)| {
+                        first + word as u64 / 8 * per_word + u64::from(shift / width)
+                    })
+                    .collect()
             }
         }
     }
 
-    /// Returns the value of a cell.
+    /// Returns the index of each cell of a key, if they are anywhere.
     #[inline(always)]
+    fn anywhere(&self, cells: u64, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
+        let mut probes = fingerprint.probes();
+        (0..self.k).map(move |_| probes.next_below(cells))
+    }
+
+    /// Returns where the cells of a key are in its cache line: the offset of a word in bytes, and
+    /// the first bit of the cell in it.
+    #[inline(always)]
+    fn in_line(
+        &self,
+        per_word: u64,
+        mut probes: Probes,
+    ) -> impl Iterator<Item = (usize, u32)> + use<> {
+        let width = u64::from(self.stamps.width_bits());
+        let mut number = 0;
+        (0..self.k).map(move |i| {
+            if i % CELLS_PER_NUMBER == 0 {
+                number = probes.next_bits();
+            }
+            number = number.rotate_left(16);
+            // Three bits choose the word, the other thirteen the cell in it.
+            let field = (number & 0x1FFF) * per_word >> 13;
+            ((number >> 10 & 56) as usize, (field * width) as u32)
+        })
+    }
+
+    /// Whether all cells of a key are in the window.
+    #[inline(always)]
+    pub fn are_in_window(
+        &self,
+        region: &[u8],
+        window: StampWindow,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        let max = self.stamps.max_value();
+        let is_mask = max < MASK_VALUES;
+        let mask = if is_mask { window.mask() } else { 0 };
+        // All are read, without an early exit: a branch per cell would be mispredicted.
+        let check = |value: u64| match is_mask {
+            true => mask >> value,
+            false => u64::from(window.contains(value)),
+        };
+        let all = match self.layout {
+            Layout::Shared { cells, packed } => (self.anywhere(cells, fingerprint))
+                .fold(1, |all, index| {
+                    all & check(packed.get(region, index).into())
+                }),
+            Layout::Blocked { lines, per_word } => {
+                let (at, probes) = lines.locate(fingerprint);
+                let line = &region[at..at + CACHE_LINE_BYTES];
+                (self.in_line(per_word, probes)).fold(1, |all, (word, shift)| {
+                    all & check(read_u64(line, word) >> shift & max)
+                })
+            }
+        };
+        all & 1 != 0
+    }
+
+    /// Returns the value of a cell, given its index.
     pub fn get(&self, region: &[u8], index: u64) -> u64 {
         match self.layout {
             Layout::Shared { packed, .. } => u64::from(packed.get(region, index)),
@@ -142,21 +205,25 @@ impl StampCells {
         }
     }
 
-    /// Writes a cell; returns its value before.
-    #[inline(always)]
-    fn replace<R: Region + ?Sized>(&self, region: &mut R, index: u64, value: u64) -> u64 {
-        let before = self.get(region.bytes(), index);
+    /// Writes the values of a key's cells to a slice; returns their number.
+    pub fn values(&self, region: &[u8], fingerprint: Fingerprint, values: &mut [u64]) -> usize {
+        let max = self.stamps.max_value();
         match self.layout {
-            Layout::Shared { packed, .. } => packed.set(region, index, value as u32),
-            Layout::Blocked { per_word, .. } => {
-                let at = (index / per_word) as usize * 8;
-                let word = region.bytes_mut(at..at + 8);
-                let shift = index % per_word * u64::from(self.stamps.width_bits());
-                let changed = read_u64(word, 0) ^ ((before ^ value) << shift);
-                write_u64(word, 0, changed);
+            Layout::Shared { cells, packed } => {
+                let indices = self.anywhere(cells, fingerprint);
+                for (value, index) in values.iter_mut().zip(indices) {
+                    *value = packed.get(region, index).into();
+                }
+            }
+            Layout::Blocked { lines, per_word } => {
+                let (at, probes) = lines.locate(fingerprint);
+                for (value, (word, shift)) in values.iter_mut().zip(self.in_line(per_word, probes))
+                {
+                    *value = read_u64(region, at + word) >> shift & max;
+                }
             }
         }
-        before
+        self.k as usize
     }
 
     /// Stamps the cells of a key with the present step. The caller has
@@ -168,54 +235,42 @@ impl StampCells {
         registers: &mut Registers,
         fingerprint: Fingerprint,
     ) {
-        let value = self.stamps.value_of(WindowRegisters::base(registers));
+        let (value, max) = (self.stamps.base_value(registers), self.stamps.max_value());
         let mut filled = 0;
-        self.for_each_position(fingerprint, |index| {
-            filled += u64::from(self.replace(region, index, value) == 0);
-        });
+        match self.layout {
+            Layout::Shared { cells, packed } => {
+                for index in self.anywhere(cells, fingerprint) {
+                    filled += u64::from(packed.get(region.bytes(), index) == 0);
+                    packed.set(region, index, value as u32);
+                }
+            }
+            Layout::Blocked { lines, per_word } => {
+                let (at, probes) = lines.locate(fingerprint);
+                let line = region.bytes_mut(at..at + CACHE_LINE_BYTES);
+                for (word, shift) in self.in_line(per_word, probes) {
+                    let cells = read_u64(line, word);
+                    let before = cells >> shift & max;
+                    filled += u64::from(before == 0);
+                    write_u64(line, word, cells ^ ((before ^ value) << shift));
+                }
+            }
+        }
         *registers.occupied_mut() += filled;
     }
 
     /// Makes the present step the base of all stamps, and sweeps.
     #[inline(always)]
     pub fn advance<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, now: u64) {
-        let (next, end) = WindowRegisters::sweep(registers);
-        if WindowRegisters::base(registers) != now {
-            self.advance_base(region, registers, now);
-        } else if next != end {
-            let until = (next + GROUPS_PER_KEY).min(end);
-            let window = self.stamps.window(now, now);
-            self.sweep(region, registers, next..until, window);
-            WindowRegisters::set_sweep(registers, until, end);
-        }
-    }
-
-    #[cold]
-    fn advance_base<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        now: u64,
-    ) {
-        let base = WindowRegisters::base(registers);
-        let (groups, slack) = (self.groups(), self.stamps.slack());
-        let (next, end) = WindowRegisters::sweep(registers);
-        let (mut next, mut end) = (next, end);
-        if now - base >= slack {
-            // All parts are due.
-            let window = self.stamps.window(base, now);
-            self.sweep(region, registers, 0..groups, window);
-            (next, end) = (0, 0);
-        } else {
-            for step in base..now {
-                let window = self.stamps.window(step, step);
-                self.sweep(region, registers, next..end, window);
-                let part = (step + 1) % slack;
-                (next, end) = (part * groups / slack, (part + 1) * groups / slack);
-            }
-        }
-        WindowRegisters::advance(registers, self.stamps.age_limit(), now);
-        WindowRegisters::set_sweep(registers, next, end);
+        let groups = self.groups();
+        stamp_sweep::advance(
+            &self.stamps,
+            registers,
+            groups,
+            now,
+            |registers, due, window| {
+                self.sweep(region, registers, due, window);
+            },
+        );
     }
 
     fn groups(&self) -> u64 {
@@ -230,25 +285,21 @@ impl StampCells {
         &self,
         region: &mut R,
         registers: &mut Registers,
-        groups: std::ops::Range<u64>,
+        groups: Range<u64>,
         window: StampWindow,
     ) {
         if groups.is_empty() || registers.occupied() == 0 {
             return;
         }
-        let group_cells = match self.layout {
-            Layout::Shared { .. } => GROUP_CELLS,
-            Layout::Blocked { per_word, .. } => 8 * per_word,
-        };
-        let cells = groups.start * group_cells..(groups.end * group_cells).min(self.count());
-        let mut emptied = 0;
-        for index in cells {
-            let value = self.get(region.bytes(), index);
-            if value != 0 && !window.contains(value) {
-                self.replace(region, index, 0);
-                emptied += 1;
+        let width = self.stamps.width_bits();
+        let expired = ExpiredStamps::of(window, width, width);
+        let emptied = match self.layout {
+            Layout::Blocked { .. } => sweep_lines(region, groups, expired),
+            Layout::Shared { cells, .. } => {
+                let cells = groups.start * GROUP_CELLS..(groups.end * GROUP_CELLS).min(cells);
+                sweep_packed(region, cells, u64::from(width), expired)
             }
-        }
+        };
         *registers.occupied_mut() -= emptied;
     }
 
@@ -287,10 +338,10 @@ impl StampCells {
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
         match self.layout {
-            Layout::Shared { packed, .. } => {
-                self.for_each_position(fingerprint, |index| {
+            Layout::Shared { cells, packed } => {
+                for index in self.anywhere(cells, fingerprint) {
                     prefetch(region, packed.byte_of(index));
-                });
+                }
             }
             Layout::Blocked { lines, .. } => lines.prefetch(region, fingerprint),
         }
@@ -305,4 +356,25 @@ impl StampCells {
             }
         }
     }
+}
+
+/// Empties the expired cells of a run of cells that are packed without gaps. Returns their number.
+fn sweep_packed<R: Region + ?Sized>(
+    region: &mut R,
+    cells: Range<u64>,
+    width: u64,
+    expired: ExpiredStamps,
+) -> u64 {
+    // As many cells as eight bytes always contain.
+    let run = match 64 % width {
+        0 => 64 / width,
+        _ => 57 / width,
+    };
+    let mut emptied = 0;
+    for first in cells.clone().step_by(run as usize) {
+        let bits = run.min(cells.end - first) * width;
+        let (at, shift) = window(region.bytes().len(), first * width, bits);
+        emptied += sweep_word(region, at, u64::MAX >> (64 - bits), shift, expired);
+    }
+    emptied
 }

@@ -30,16 +30,15 @@ use super::drawing::Drawing;
 use super::evidence::Requirement;
 use super::parameter::Parameter;
 use super::stamp_cells::StampCells;
-use super::window_clock::{StampWindow, Stamps, WindowClock, WindowRegisters, most_equal};
+use super::stamps::{StampWindow, Stamps, most_equal};
+use super::window_clock::WindowClock;
+use super::window_registers::WindowRegisters;
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
-
-/// Values below this are looked up in a mask instead of compared.
-const MASK_VALUES: u64 = 64;
 
 /// The geometry of the filter.
 #[derive(Clone, Debug)]
@@ -57,39 +56,46 @@ impl Window {
     }
 
     #[inline(always)]
-    fn is_seen(&self, region: &[u8], window: StampWindow, fingerprint: Fingerprint) -> bool {
-        let mut all = 1;
-        if self.cells.stamps.max_value() < MASK_VALUES {
-            let mask = window.mask();
-            self.cells.for_each_position(fingerprint, |index| {
-                all &= mask >> self.cells.get(region, index);
-            });
-        } else {
-            self.cells.for_each_position(fingerprint, |index| {
-                all &= u64::from(window.contains(self.cells.get(region, index)));
-            });
+    fn observe_in<R: Region + ?Sized>(
+        &self,
+        cells: StampCells,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let now = self.clock.now(registers);
+        let window = cells.stamps.window_at(registers, now);
+        if cells.are_in_window(region.bytes(), window, fingerprint)
+            && self.has_equal(region.bytes(), fingerprint)
+        {
+            return Verdict::Seen;
         }
-        all & 1 != 0 && (self.equal < 2 || self.has_equal(region, fingerprint))
+        cells.advance(region, registers, now);
+        cells.stamp(region, registers, fingerprint);
+        WindowRegisters::count_delivery(registers);
+        Verdict::New
     }
 
     /// Whether enough of the key's cells have the same value.
+    #[inline(always)]
     fn has_equal(&self, region: &[u8], fingerprint: Fingerprint) -> bool {
+        self.equal < 2 || self.most_equal(region, fingerprint) >= self.equal
+    }
+
+    fn most_equal(&self, region: &[u8], fingerprint: Fingerprint) -> u32 {
         let mut values = [0; MAX_K as usize];
-        let mut count = 0;
-        self.cells.for_each_position(fingerprint, |index| {
-            values[count] = self.cells.get(region, index);
-            count += 1;
-        });
-        most_equal(&values[..count]) >= self.equal
+        let count = self.cells.values(region, fingerprint, &mut values);
+        most_equal(&values[..count])
     }
 
     fn window_at(&self, registers: &Registers) -> StampWindow {
-        let base = WindowRegisters::base(registers);
-        self.cells.stamps.window(base, self.clock.now(registers))
+        (self.cells.stamps).window_at(registers, self.clock.now(registers))
     }
 }
 
 const MAX_K: u64 = 32;
+/// The width of a timer if a span has as many steps as by default.
+const USUAL_WIDTH_BITS: u32 = 4;
 
 impl Filter for Window {
     const DESCRIPTOR: Descriptor = Descriptor {
@@ -157,8 +163,12 @@ impl Filter for Window {
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
         [4, 6].map(|k| {
-            let cells = self.cells.with_constant_k(k)?;
-            (self.equal < 2).then_some(Window { cells, ..*self })
+            let cells = self.cells.with_constants(k, USUAL_WIDTH_BITS)?;
+            (self.equal < 2).then_some(Window {
+                clock: self.clock,
+                cells,
+                equal: 1,
+            })
         })
     }
 
@@ -211,19 +221,14 @@ impl Filter for Window {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
-        let now = self.clock.now(registers);
-        let window = (self.cells.stamps).window(WindowRegisters::base(registers), now);
-        if self.is_seen(region.bytes(), window, fingerprint) {
-            return Verdict::Seen;
-        }
-        self.cells.advance(region, registers, now);
-        self.cells.stamp(region, registers, fingerprint);
-        WindowRegisters::count_delivery(registers, self.clock.age_limit());
-        Verdict::New
+        self.observe_in(self.cells, region, registers, fingerprint)
     }
 
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict {
-        Verdict::seen_if(self.is_seen(region, self.window_at(registers), fingerprint))
+        let window = self.window_at(registers);
+        let is_seen = self.cells.are_in_window(region, window, fingerprint)
+            && self.has_equal(region, fingerprint);
+        Verdict::seen_if(is_seen)
     }
 
     fn cell_layout(&self) -> CellLayout {
@@ -245,16 +250,14 @@ impl Filter for Window {
     }
 
     fn evidence(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Evidence {
-        let mut cells = Vec::new();
-        self.cells.for_each_position(fingerprint, |index| {
-            cells.push(self.cells.evidence_cell(region, index));
-        });
+        let indices = self.cells.indices(fingerprint).into_iter();
+        let cells = indices.map(|index| self.cells.evidence_cell(region, index));
         Evidence {
             row: self.cells.row_of(fingerprint),
             required: Requirement::InWindow(self.window_at(registers)),
             equal: self.equal,
             links: Vec::new(),
-            alternatives: vec![cells],
+            alternatives: vec![cells.collect()],
         }
     }
 

@@ -22,6 +22,7 @@ mod summary;
 mod top_keys;
 mod truth;
 mod weights;
+mod window_truth;
 mod zipf;
 
 pub use gap_meter::GapMeter;

@@ -115,6 +115,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
         }
         AnyFilter::Buffer(it) => least_recent::buffer(workload, cells, 0.0, it.is_clock()),
         AnyFilter::Window(_) => return None,
+        AnyFilter::Stamped(_) => return None,
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }

@@ -12,6 +12,12 @@ const L1_CACHE: i32 = 0;
 #[cfg(not(target_arch = "x86_64"))]
 const L2_CACHE: i32 = 1;
 
+/// The first one sweeps cells during half of the rounds.
+const WINDOWS: [&str; 2] = [
+    "window:k=4,span=60000,layout=blocked",
+    "window:k=4,layout=blocked",
+];
+
 type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
 
 /// A filter that distinguishes new keys from known ones.
@@ -31,8 +37,9 @@ pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
     for (name, create) in peers::PEERS {
         known.push((name.to_owned(), Box::new(create)));
     }
-    for &descriptor in registry() {
-        let spec = FilterSpec::with_defaults(descriptor);
+    let defaults = registry().iter().map(|one| FilterSpec::with_defaults(one));
+    let windows = WINDOWS.map(|filter| filter.parse().expect("a filter"));
+    for spec in defaults.chain(windows) {
         let name = spec.to_string();
         known.push((name, Box::new(move |memory_bits| ours(&spec, memory_bits))));
     }

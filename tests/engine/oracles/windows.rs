@@ -156,3 +156,70 @@ impl Oracle for Timers {
         in_window..=self.occupied()
     }
 }
+
+/// Cache lines of fingerprints with steps. Nothing is removed that has expired, so a line may be
+/// longer here; the keys that have not expired are the same.
+pub struct Stamped {
+    steps: Steps,
+    now: u64,
+    bits: u64,
+    entries: usize,
+    /// Pairs of step and fingerprint.
+    lines: Vec<Vec<(u64, u64)>>,
+}
+
+impl Stamped {
+    pub fn new(spec: &FilterSpec, memory_bits: u64) -> Self {
+        let steps = Steps::new(spec);
+        let bits = Parameters(spec).number("bits");
+        Stamped {
+            now: 0,
+            bits,
+            entries: 8 * (64 / (bits + stamp_bits(steps.age_limit))) as usize,
+            lines: vec![Vec::new(); (memory_bits / CACHE_LINE_BITS) as usize],
+            steps,
+        }
+    }
+
+    fn live(&self) -> u64 {
+        let oldest = self.now.saturating_sub(self.steps.age_limit);
+        let entries = self.lines.iter().flatten();
+        entries.filter(|(step, _)| *step >= oldest).count() as u64
+    }
+}
+
+impl Oracle for Stamped {
+    fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
+        self.observe_at(key, 0, draws)
+    }
+
+    fn observe_at(&mut self, key: Fingerprint, tick: u32, _: Generator) -> Verdict {
+        self.now = self.steps.at(tick);
+        let (now, limit) = (self.now, self.steps.age_limit);
+        let mut probes = key.probes();
+        let line = probes.next_below(self.lines.len() as u64) as usize;
+        let fingerprint = probes.next_bits() >> (64 - self.bits);
+        let line = &mut self.lines[line];
+        line.retain(|(step, _)| now - step <= limit);
+        let seen = line.iter().any(|(_, held)| *held == fingerprint);
+        if !seen {
+            if line.len() == self.entries {
+                // The oldest; of several, the one with the largest fingerprint.
+                let rank = |&i: &usize| (now - line[i].0, line[i].1);
+                let oldest = (0..line.len()).max_by_key(rank).expect("a full line");
+                line.remove(oldest);
+            }
+            line.push((now, fingerprint));
+        }
+        self.steps.count(verdict(seen))
+    }
+
+    fn occupied(&self) -> u64 {
+        self.live()
+    }
+
+    /// Entries that have expired may still be there.
+    fn occupied_range(&self) -> RangeInclusive<u64> {
+        self.live()..=(self.lines.len() * self.entries) as u64
+    }
+}
