@@ -1,6 +1,8 @@
 //! What the tests at the top of the repository share.
 
 pub mod crash;
+#[cfg(unix)]
+pub mod siege;
 
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use crate::command::Command;
 
 /// Deduplicates a stream of lines in bounded memory, and across restarts if given a store
 ///
-/// Keys are bytes: lines may be binary and of any length.
+/// Keys are bytes: lines may be binary, and of any length up to --max-line.
 #[derive(Debug, Parser)]
 #[command(name = "dedupstore", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -49,4 +49,5 @@ Exit codes:
   0         success
   1         the answer is no (contains, verify, repair)
   2         error
+  3         filter stopped at a limit of the false positive rate (--max-fpr)
   130, 143  ended by SIGINT or SIGTERM";

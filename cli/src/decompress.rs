@@ -10,69 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::closed_pipe;
+use crate::compression::{Compression, MAGIC_BYTES};
+use crate::decoder;
 use crate::error::Failure;
 use crate::read_ahead::ReadAhead;
 
 const BUFFER_BYTES: usize = 64 << 10;
-
-/// A compression format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compression {
-    Gzip,
-    Zstandard,
-}
-
-impl Compression {
-    const ALL: [Compression; 2] = [Compression::Gzip, Compression::Zstandard];
-
-    fn of_bytes(head: &[u8]) -> Option<Self> {
-        match head {
-            [0x1F, 0x8B, 0x08, ..] => Some(Compression::Gzip),
-            // A frame, or a skippable frame.
-            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
-                Some(Compression::Zstandard)
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns whether more bytes are needed to recognize the format.
-    fn may_become(head: &[u8]) -> bool {
-        let begins = |magic: [u8; 3]| magic.starts_with(head.get(..3).unwrap_or(head));
-        let skippable = (0x50..=0x5F).any(|first| begins([first, 0x2A, 0x4D]));
-        begins([0x1F, 0x8B, 0x08]) || begins([0x28, 0xB5, 0x2F]) || skippable
-    }
-
-    fn of_name(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.as_encoded_bytes();
-        Compression::ALL
-            .into_iter()
-            .find(|format| name.ends_with(format.extension().as_bytes()))
-    }
-
-    fn extension(self) -> &'static str {
-        match self {
-            Compression::Gzip => ".gz",
-            Compression::Zstandard => ".zst",
-        }
-    }
-
-    /// Returns the name of the format.
-    pub fn name(self) -> &'static str {
-        match self {
-            Compression::Gzip => "gzip",
-            Compression::Zstandard => "Zstandard",
-        }
-    }
-
-    /// Returns the command that checks a file of this format.
-    pub fn check_command(self) -> &'static str {
-        match self {
-            Compression::Gzip => "gzip -t",
-            Compression::Zstandard => "zstd -t",
-        }
-    }
-}
 
 /// How inputs are read.
 #[derive(Clone, Debug)]
@@ -125,26 +68,21 @@ pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
         && !head.is_empty()
     {
         return Err(Failure::Usage(format!(
-            "{} has the extension {} but is not a {} file; to read it as plain text, add --decompress never",
+            "{} has the extension {} but is not compressed with {}; to read it as plain text, add --decompress never",
             path.display(),
             expected.extension(),
             expected.name(),
         )));
     }
     let input = io::Cursor::new(head).chain(raw);
-    let buffered = |input| BufReader::with_capacity(BUFFER_BYTES, input);
-    let decoder: Box<dyn Read + Send> = match compression {
-        None => {
-            return Ok(Source {
-                reader: Box::new(input),
-                compression,
-            });
-        }
-        Some(Compression::Gzip) => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(input))),
-        Some(Compression::Zstandard) => {
-            Box::new(zstd::Decoder::with_buffer(buffered(input)).map_err(failed)?)
-        }
+    let Some(format) = compression else {
+        return Ok(Source {
+            reader: Box::new(input),
+            compression,
+        });
     };
+    let buffered = BufReader::with_capacity(BUFFER_BYTES, input);
+    let decoder = decoder::decoder(format, buffered).map_err(failed)?;
     // A pipe may deliver a few bytes at a time; they must not wait for more.
     let decoder: Box<dyn Read + Send> = match is_standard_input(path) {
         true => decoder,
@@ -174,7 +112,7 @@ fn head_of(raw: &mut impl Read) -> io::Result<Vec<u8>> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if filled >= 4 || !Compression::may_become(&head[..filled]) {
+        if filled >= MAGIC_BYTES || !Compression::may_become(&head[..filled]) {
             break;
         }
     }
@@ -262,32 +200,4 @@ pub fn open_file(path: &Path) -> Result<File, Failure> {
         });
     }
     Ok(file)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compression_is_recognized_by_the_first_bytes() {
-        let gzip: &[u8] = &[0x1F, 0x8B, 0x08, 0x00];
-        let zstandard: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
-        for (bytes, compression) in [
-            (gzip, Some(Compression::Gzip)),
-            (zstandard, Some(Compression::Zstandard)),
-            (&[0x5A, 0x2A, 0x4D, 0x18], Some(Compression::Zstandard)),
-            (b"https://", None),
-            (&gzip[..2], None),
-            (b"", None),
-        ] {
-            assert_eq!(Compression::of_bytes(bytes), compression, "{bytes:x?}");
-            let recognized_byte_by_byte =
-                (0..bytes.len().min(3)).all(|n| Compression::may_become(&bytes[..n]));
-            assert!(
-                compression.is_none() || recognized_byte_by_byte,
-                "{bytes:x?}"
-            );
-        }
-        assert!(!Compression::may_become(b"h"));
-    }
 }

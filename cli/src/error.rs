@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
-use dedupstore::lines::{KeySelectorError, LineTooLong};
+use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
 use dedupstore_view::{
-    create_error_message, error_message, merge_error_message, repair_error_message,
+    LimitReached, create_error_message, error_message, key_error_message, merge_error_message,
+    repair_error_message,
 };
 
-use crate::decompress::{Compression, is_standard_input, name_of};
+use crate::compression::Compression;
+use crate::decompress::{is_standard_input, name_of};
 use crate::table::plural;
 
 /// Why a command stopped.
@@ -22,6 +24,11 @@ pub enum Failure {
     ClosedPipe,
     #[error("cannot write the output: {0}")]
     Output(io::Error),
+    #[error(
+        "standard output is closed, so nobody would get the output; redirect it to a file, or to \
+         /dev/null to discard it"
+    )]
+    ClosedOutput,
     #[error("cannot open {}: {error}{}", path.display(), hint(.error))]
     Open { path: PathBuf, error: io::Error },
     #[error("{0} is a directory; name the files in it, for example {0}/*.log", path.display())]
@@ -36,6 +43,12 @@ pub enum Failure {
         /// The number of bytes decompressed before the error.
         bytes: u64,
     },
+    #[error(
+        "{failed} of {} could not be read to the end; the others, and the complete lines before \
+         each error, were processed",
+        plural(*total, "input")
+    )]
+    Inputs { failed: u64, total: u64 },
     #[error("{name}: {error}")]
     Line { name: String, error: LineTooLong },
     #[error("{}", create_error_message(.0))]
@@ -46,14 +59,17 @@ pub enum Failure {
     Metrics { path: PathBuf, error: io::Error },
     #[error("{0}; a larger --scale needs less memory")]
     Run(#[from] RunError),
-    #[error("--field: {0}")]
-    Key(#[from] KeySelectorError),
+    #[error("{}", key_error_message(.0))]
+    Key(#[from] KeyOptionsError),
     #[error("{}", error_message(path.display(), error))]
     Store { path: PathBuf, error: StoreError },
     #[error("{}", repair_error_message(path.display(), error))]
     Repair { path: PathBuf, error: RepairError },
     #[error("{}", merge_error_message(.0))]
     Merge(#[from] MergeError),
+    /// The next lines would exceed the limit of the false positive rate.
+    #[error("{0}")]
+    Limit(LimitReached),
     /// The command succeeded, and its answer is no.
     #[error("no")]
     AnswerIsNo,
@@ -102,11 +118,14 @@ fn decompression(path: &Path, compression: Compression, error: &io::Error, bytes
     let (name, format) = (name_of(path), compression.name());
     let problem = match error.kind() {
         io::ErrorKind::UnexpectedEof => format!("the {format} data is truncated"),
+        io::ErrorKind::OutOfMemory => {
+            format!("the {format} data needs more memory than allowed ({error})")
+        }
         _ => format!("the {format} data is corrupt ({error})"),
     };
     let check = match is_standard_input(path) {
         true => String::new(),
-        false => format!("; check the file: {} {name}", compression.check_command()),
+        false => format!("; check the file: {} -t {name}", compression.program()),
     };
     format!(
         "cannot decompress {name}: {problem} after {} of text; the complete lines before \

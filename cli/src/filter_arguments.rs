@@ -14,7 +14,8 @@ pub struct FilterArguments {
           value_parser = value_parsers::size, help_heading = "Filter")]
     pub memory: Option<u64>,
 
-    #[arg(short, long, help = filter_help(), value_name = "SPEC", help_heading = "Filter")]
+    #[arg(short, long, help = filter_help(), value_name = "SPEC", help_heading = "Filter",
+          value_parser = value_parsers::filter_spec(), hide_possible_values = true)]
     pub filter: Option<FilterSpec>,
 
     /// The seed of the hash and of the filter's random choices [default: random for a store, 0

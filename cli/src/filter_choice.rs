@@ -5,11 +5,22 @@ use dedupstore::advise::{Preference, Question, advise, minimum_memory};
 
 use crate::error::Failure;
 use crate::log_sample::LogSample;
-use crate::table::{grouped, percent};
+use crate::table::{percent, plural};
 use crate::value_parsers;
 
 /// The false positive rate to aim at if none is given.
 pub const DEFAULT_FPR: f64 = 0.001;
+
+/// How many times the distinct keys of a log a store has room for: streams go on after their log.
+pub const HEADROOM: u64 = 4;
+
+/// Says for how many keys a store was created, given the distinct keys of a log.
+pub fn headroom(of_log: u64) -> String {
+    format!(
+        "room for {HEADROOM} times the {} of the log; --expect N chooses another number",
+        plural(of_log, "distinct key"),
+    )
+}
 
 /// A filter, its memory, and the reason for the choice.
 pub struct Choice {
@@ -22,17 +33,17 @@ pub struct Choice {
 pub fn for_fpr(distinct: u64, fpr: f64) -> Result<Choice, Failure> {
     let size = minimum_memory(distinct, fpr).ok_or_else(|| {
         Failure::Usage(format!(
-            "no memory is large enough for {} distinct keys at a false positive rate of {fpr}; \
+            "no memory is large enough for {} at a false positive rate of {fpr}; \
              give --memory, or a larger --fpr",
-            grouped(distinct)
+            plural(distinct, "distinct key")
         ))
     })?;
     let reason = format!(
-        "{} in {}: with {} distinct keys in it, its false positive rate is {}; it has no false \
+        "{} in {}: with {} in it, its false positive rate is {}; it has no false \
          negatives",
         size.filter,
         value_parsers::show_bits(size.memory_bits),
-        grouped(distinct),
+        plural(distinct, "distinct key"),
         percent(Some(size.final_fpr)),
     );
     Ok(Choice {
@@ -55,14 +66,15 @@ pub fn in_memory(
         sample: log.map(|log| &log.sample),
         ..Question::of_memory(memory_bits)
     };
-    let advice = advise(&question).map_err(|error| Failure::Usage(error.to_string()))?;
+    let advice = advise(&question)?;
     let choice = advice.choice;
     let keys = match distinct {
-        Some(distinct) => format!(" for {} distinct keys", grouped(distinct)),
+        Some(distinct) => format!(" for {}", plural(distinct, "distinct key")),
         None => String::new(),
     };
     let reason = format!(
-        "{}{keys}: {}; expected false positive rate {}, false negative rate {}",
+        "{}{keys}: {}; expected over the whole stream: false positive rate {}, false negative rate \
+         {}",
         choice.filter,
         advice.reason,
         percent(Some(choice.fpr)),

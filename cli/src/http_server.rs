@@ -4,10 +4,10 @@
 //! header must name this machine. Otherwise a page of another site could reach the server through
 //! a DNS name that resolves to this machine (DNS rebinding).
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A file: its name without a leading slash, and its bytes.
@@ -26,7 +26,43 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wa
 pub struct HttpServer {
     files: &'static [File],
     port: u16,
-    connections: AtomicUsize,
+    connections: Mutex<Connections>,
+}
+
+/// The open connections, by number.
+#[derive(Default)]
+struct Connections {
+    /// The number of the next one; older ones have lower numbers.
+    next: u64,
+    open: BTreeMap<u64, Connection>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    /// Whether no complete request has arrived yet. Browsers open such connections in advance.
+    is_idle: bool,
+}
+
+impl Connections {
+    /// Adds a connection; returns its number. If there are too many, closes the one that has been
+    /// idle for the longest time. Returns None if none is idle.
+    fn add(&mut self, stream: TcpStream) -> Option<u64> {
+        if self.open.len() >= MAX_CONNECTIONS {
+            let idle = self.open.iter().find(|(_, connection)| connection.is_idle);
+            let number = *idle?.0;
+            let connection = self.open.remove(&number)?;
+            // Its thread then finds the end of the request, and ends.
+            let _ = connection.stream.shutdown(Shutdown::Both);
+        }
+        let number = self.next;
+        self.next += 1;
+        let connection = Connection {
+            stream,
+            is_idle: true,
+        };
+        self.open.insert(number, connection);
+        Some(number)
+    }
 }
 
 impl HttpServer {
@@ -34,34 +70,48 @@ impl HttpServer {
         HttpServer {
             files,
             port,
-            connections: AtomicUsize::new(0),
+            connections: Mutex::default(),
         }
     }
 
     /// Serves connections until the process ends.
     pub fn serve(self: Arc<Self>, listener: &TcpListener) {
         for stream in listener.incoming().flatten() {
-            let this = Arc::clone(&self);
-            if this.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
-                this.connections.fetch_sub(1, Ordering::AcqRel);
+            let Ok(copy) = stream.try_clone() else {
                 continue;
-            }
+            };
+            let Some(number) = self.connections().add(copy) else {
+                continue;
+            };
+            let this = Arc::clone(&self);
             let work = move || {
                 // An error means that the client has disconnected.
-                let _ = this.handle_connection(stream);
-                this.connections.fetch_sub(1, Ordering::AcqRel);
+                let _ = this.handle_connection(stream, number);
+                this.connections().open.remove(&number);
             };
-            let _ = std::thread::Builder::new().spawn(work);
+            if std::thread::Builder::new().spawn(work).is_err() {
+                self.connections().open.remove(&number);
+            }
         }
     }
 
-    fn handle_connection(&self, mut stream: TcpStream) -> io::Result<()> {
+    fn connections(&self) -> MutexGuard<'_, Connections> {
+        let connections = self.connections.lock();
+        connections.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handle_connection(&self, mut stream: TcpStream, number: u64) -> io::Result<()> {
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
         let request = read_request(&mut stream)?;
+        match self.connections().open.get_mut(&number) {
+            Some(connection) => connection.is_idle = false,
+            // It was closed to make room for another one.
+            None => return Ok(()),
+        }
         let response = self.respond(&request);
         stream.write_all(&response)?;
-        stream.shutdown(std::net::Shutdown::Write)?;
+        stream.shutdown(Shutdown::Write)?;
         // Unread bytes would reset the connection before the client has read the response.
         let mut rest = [0; 1024];
         for _ in 0..64 {
@@ -240,17 +290,55 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_tcp_connection_is_served() {
+    fn start() -> std::net::SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let server = Arc::new(HttpServer::new(FILES, address.port()));
         std::thread::spawn(move || server.serve(&listener));
+        address
+    }
+
+    fn assert_serves_the_page(address: std::net::SocketAddr) {
         let mut stream = TcpStream::connect(address).expect("connected");
         let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("asked");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("answered");
         assert!(answer.ends_with("<p>hello"), "{answer}");
+    }
+
+    #[test]
+    fn a_tcp_connection_is_served() {
+        assert_serves_the_page(start());
+    }
+
+    #[test]
+    fn two_hundred_idle_connections_do_not_keep_a_new_one_from_being_served() {
+        let address = start();
+        let mut idle: Vec<TcpStream> = Vec::new();
+        for _ in 0..200 {
+            let mut stream = TcpStream::connect(address).expect("connected");
+            stream
+                .write_all(b"GET / HTTP/1.1\r\n")
+                .expect("half a request");
+            idle.push(stream);
+        }
+        for _ in 0..10 {
+            assert_serves_the_page(address);
+        }
+        // The oldest one was closed to make room, not the newest.
+        let (oldest, newest) = (&idle[0], &idle[199]);
+        for (mut stream, is_closed) in [(oldest, true), (newest, false)] {
+            let timeout = Duration::from_millis(500);
+            stream.set_read_timeout(Some(timeout)).expect("set");
+            let read = stream.read(&mut [0]);
+            let waits = read.is_err_and(|error| {
+                matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                )
+            });
+            assert_eq!(waits, !is_closed);
+        }
     }
 }

@@ -2,13 +2,19 @@
 //!
 //! The same code serves a set in memory and a store: both implement [`SeenKeys`].
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use dedupstore::audit::Estimate;
-use dedupstore::lines::{KeyReader, Line};
-use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
+use dedupstore::filter::{AnyFilter, Registers};
+use dedupstore::lines::{KeyReader, Line, Piece};
+use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::batch_hasher::{BatchHasher, HashedBatch, MIN_PARALLEL_LINES};
 use crate::closed_pipe;
+use crate::drop_guard::{DropGuard, FprLimit};
 use crate::error::Failure;
+use crate::metrics::Metrics;
 use crate::output::Output;
 
 /// The keys seen so far.
@@ -22,17 +28,41 @@ pub trait SeenKeys {
     /// Returns the hasher of the keys.
     fn hasher(&self) -> KeyHasher;
 
-    /// Decides about keys in order, passes the verdicts to `deliver`, and records the keys if
-    /// `deliver` succeeds. Returns the value of `deliver`.
+    /// Decides about keys in order, passes the verdicts and the counters after them to `deliver`,
+    /// and records the keys if `deliver` succeeds. Returns the value of `deliver`.
     fn observe_then<T>(
         &mut self,
         observations: &[Observation],
         verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
+        deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
     ) -> Result<T, Failure>;
+
+    /// Returns the filter's geometry.
+    fn filter(&self) -> AnyFilter;
 
     /// Returns counts, load and error rates.
     fn status(&mut self) -> Status;
+
+    /// Returns a function for another thread that returns the status, or None while a batch uses
+    /// the keys.
+    fn look(&self) -> impl Fn() -> Option<Status> + Send + 'static;
+
+    /// Takes over to write the last metrics after the keys are closed; returns false if there is
+    /// nothing to close.
+    fn finish_metrics_at_close(&mut self, _metrics: &Arc<Metrics>) -> bool {
+        false
+    }
+}
+
+/// Counts of a run that no filter holds. The metrics read them while the run counts.
+#[derive(Debug, Default)]
+pub struct RunCounts {
+    /// The number of lines without a key.
+    pub without_key: AtomicU64,
+    /// The number of lines that are too long to be judged.
+    pub too_long: AtomicU64,
+    /// The number of bytes read from all inputs, before decompression.
+    pub consumed_bytes: Arc<AtomicU64>,
 }
 
 /// Counts, load and error rates.
@@ -49,6 +79,19 @@ pub struct Status {
     pub store: Option<StoreStatus>,
 }
 
+impl Status {
+    /// Returns the status with the counts, load and drop chance of other counters.
+    fn at(self, filter: &AnyFilter, registers: &Registers) -> Self {
+        Status {
+            new: registers.new_count(),
+            seen: registers.seen_count(),
+            load: filter.load(registers),
+            drop_chance: filter.false_positive_rate(registers),
+            ..self
+        }
+    }
+}
+
 /// The part of [`Status`] that only a store has.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreStatus {
@@ -58,43 +101,6 @@ pub struct StoreStatus {
     pub durable: u64,
     /// The number of observations replayed from the log when the store was opened.
     pub recovered: u64,
-}
-
-/// The set ends with the process, so nothing is lost if keys are recorded first.
-impl SeenKeys for SeenSet {
-    const DELIVERS_BEFORE_RECORDING: bool = false;
-
-    /// Large enough to hide memory latency, small enough for the first-level cache.
-    fn batch_limit(&self) -> usize {
-        256
-    }
-
-    fn hasher(&self) -> KeyHasher {
-        SeenSet::hasher(self)
-    }
-
-    fn observe_then<T>(
-        &mut self,
-        observations: &[Observation],
-        verdicts: &mut [Verdict],
-        deliver: impl FnOnce(&[Verdict]) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.observe_batch(observations, verdicts);
-        deliver(verdicts)
-    }
-
-    fn status(&mut self) -> Status {
-        let audit = self.audit();
-        Status {
-            audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
-            audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
-            new: self.registers().new_count(),
-            seen: self.registers().seen_count(),
-            load: self.load(),
-            drop_chance: self.false_positive_rate(),
-            store: None,
-        }
-    }
 }
 
 /// Which lines to print.
@@ -116,6 +122,8 @@ pub struct FilterSettings {
     pub line_buffered: bool,
     /// The number of threads that extract and hash keys.
     pub threads: usize,
+    /// The limit of the false positive rate.
+    pub limit: Option<FprLimit>,
 }
 
 /// Decides about lines and prints those asked for.
@@ -123,17 +131,30 @@ pub struct LineFilter<'a, S> {
     seen: &'a mut S,
     hasher: BatchHasher,
     printer: Printer,
-    without_key: u64,
+    guard: DropGuard,
+    counts: Arc<RunCounts>,
+    /// The number of lines handled so far.
+    lines: u64,
     verdicts: Vec<Verdict>,
 }
 
 impl<'a, S: SeenKeys> LineFilter<'a, S> {
-    pub fn new(seen: &'a mut S, settings: FilterSettings) -> Result<Self, Failure> {
+    pub fn new(
+        seen: &'a mut S,
+        settings: FilterSettings,
+        counts: Arc<RunCounts>,
+    ) -> Result<Self, Failure> {
+        let drop_chance = seen.status().drop_chance;
+        let guard = DropGuard::new(settings.limit, seen.filter(), drop_chance)?;
         let mut limit = seen.batch_limit();
-        if settings.threads > 1 {
+        match guard.batch_limit() {
+            Some(guarded) if S::DELIVERS_BEFORE_RECORDING => limit = limit.min(guarded),
+            Some(guarded) => limit = guarded,
             // In smaller batches, distributing the work costs more than the work.
-            limit = limit.max(MIN_PARALLEL_LINES);
+            None if settings.threads > 1 => limit = limit.max(MIN_PARALLEL_LINES),
+            None => {}
         }
+        let output = Output::standard()?;
         Ok(LineFilter {
             hasher: BatchHasher::new(seen.hasher(), settings.keys, limit, settings.threads)?,
             seen,
@@ -141,10 +162,12 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
                 print: settings.print,
                 line_end: settings.line_end,
                 line_buffered: settings.line_buffered,
-                owes_line_end: false,
-                output: Output::standard()?,
+                owes_line_end: output.begins_within_line(settings.line_end),
+                output,
             },
-            without_key: 0,
+            guard,
+            counts,
+            lines: 0,
             verdicts: vec![Verdict::New; limit],
         })
     }
@@ -179,19 +202,44 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         Ok(())
     }
 
+    /// Handles a piece of a line that is too long to be judged. It is treated as new, but not
+    /// recorded.
+    pub fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+        check_output()?;
+        if piece.is_first {
+            self.lines += 1;
+            self.counts.too_long.fetch_add(1, Ordering::Relaxed);
+        }
+        self.printer.write_piece(piece)
+    }
+
     /// Writes buffered lines.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.printer.output.flush()
     }
 
-    /// Returns the number of lines without a key.
-    pub fn without_key(&self) -> u64 {
-        self.without_key
+    /// Returns the number of lines handled so far.
+    pub fn line_count(&self) -> u64 {
+        self.lines
     }
 
     /// Returns the status of the seen keys.
     pub fn status(&mut self) -> Status {
         self.seen.status()
+    }
+
+    /// Returns the status after the last batch that did not exceed the limit, given that before
+    /// the first one.
+    pub fn accepted_status(&mut self, before: Status) -> Status {
+        match self.guard.accepted() {
+            Some(registers) => self.seen.status().at(self.guard.filter(), registers),
+            None => before,
+        }
+    }
+
+    /// Returns the guard of the false positive rate.
+    pub fn guard(&mut self) -> &mut DropGuard {
+        &mut self.guard
     }
 
     /// Handles a batch; returns the number of lines printed.
@@ -200,9 +248,10 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             observations,
             without_key,
         } = self.hasher.hash(lines);
-        self.without_key += without_key.len() as u64;
-        let printer = &mut self.printer;
-        let deliver = |verdicts: &[Verdict]| {
+        let (guard, printer) = (&mut self.guard, &mut self.printer);
+        let numbers = self.lines..self.lines + lines.len() as u64;
+        let deliver = |verdicts: &[Verdict], registers: &Registers| {
+            guard.check(registers, numbers)?;
             let verdicts = verdicts.iter().copied();
             let printed = match without_key {
                 [] => printer.write(lines.iter().zip(verdicts))?,
@@ -214,7 +263,13 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             Ok(printed)
         };
         let verdicts = &mut self.verdicts[..observations.len()];
-        self.seen.observe_then(observations, verdicts, deliver)
+        let printed = self.seen.observe_then(observations, verdicts, deliver)?;
+        self.lines += lines.len() as u64;
+        if !without_key.is_empty() {
+            let count = without_key.len() as u64;
+            self.counts.without_key.fetch_add(count, Ordering::Relaxed);
+        }
+        Ok(printed)
     }
 }
 
@@ -242,7 +297,8 @@ struct Printer {
     print: Print,
     line_end: u8,
     line_buffered: bool,
-    /// Whether the last line printed had no delimiter. One is written before the next line.
+    /// Whether the last line printed, or the file to which the output is appended, has no
+    /// delimiter at its end. One is written before the next line.
     owes_line_end: bool,
     output: Output,
 }
@@ -264,10 +320,7 @@ impl Printer {
                 continue;
             }
             printed += 1;
-            if self.owes_line_end {
-                self.output.put(&[self.line_end])?;
-                self.owes_line_end = false;
-            }
+            self.end_last_line()?;
             if self.print == Print::All {
                 self.output.put(match verdict {
                     Verdict::New => b"new\t",
@@ -280,5 +333,30 @@ impl Printer {
             }
         }
         Ok(printed)
+    }
+
+    /// Prints a piece of a line whose verdict would be New.
+    fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+        if self.print == Print::Repeats {
+            return Ok(());
+        }
+        if piece.is_first {
+            self.end_last_line()?;
+            if self.print == Print::All {
+                self.output.put(b"new\t")?;
+            }
+        }
+        self.owes_line_end = !piece.bytes.ends_with(&[self.line_end]);
+        self.output.put(piece.bytes)
+    }
+
+    /// Writes the delimiter that the last line lacks.
+    #[inline]
+    fn end_last_line(&mut self) -> Result<(), Failure> {
+        if self.owes_line_end {
+            self.owes_line_end = false;
+            self.output.put(&[self.line_end])?;
+        }
+        Ok(())
     }
 }

@@ -1,52 +1,77 @@
 //! The `dedupstore` command: deduplicates lines in bounded memory.
 
 mod batch_hasher;
+mod cleanup;
 mod cli;
 mod closed_pipe;
 mod color;
 mod command;
+mod compression;
+mod decoder;
 mod decompress;
 mod default_filter;
+mod drop_guard;
 mod error;
 mod filter_arguments;
 mod filter_choice;
+mod filter_run;
 mod html_report;
 mod http_server;
+mod inherited;
 mod input;
+mod interruptible_file;
 mod key_arguments;
+mod leftovers;
 mod line_filter;
 mod log_sample;
+mod lookup_backend;
+mod machine_clock;
+mod memory_backend;
 mod metrics;
+mod metrics_text;
+mod missing_keys;
 mod open_store;
 mod output;
+mod parse;
 mod progress;
 mod read_ahead;
 mod signals;
+mod standard_error;
 mod store_backend;
 mod table;
+mod torn_output;
 mod value_parsers;
+mod wait;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
-
 use cli::Cli;
-use color::Color;
 use error::Failure;
 
 fn main() -> ExitCode {
-    let colors = color::choose(std::env::args_os());
-    let matches = Cli::command().color(colors.into()).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    match cli.command.run(&cli.global) {
+    signals::report_large_files_as_errors();
+    let cli = match parse::arguments() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    match run(cli) {
         // A reader such as `head` that closes the pipe is not an error.
         Ok(()) | Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::AnswerIsNo) => ExitCode::from(1),
         Err(Failure::Signal(code)) => ExitCode::from(code),
         Err(failure) => {
-            let name = color::on_stderr(Color::Red, "dedupstore:");
-            eprintln!("{name} {failure}");
-            ExitCode::from(2)
+            standard_error::failure(&failure);
+            ExitCode::from(match failure {
+                Failure::Limit(_) => 3,
+                _ => 2,
+            })
         }
     }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    if cli.command.prints_data() && inherited::stdout_is_closed() {
+        return Err(Failure::ClosedOutput);
+    }
+    cli.command.run(&cli.global)
 }

@@ -1,187 +1,197 @@
-//! Writes the metrics of a run to a file in the Prometheus text format, as the textfile collector
-//! of the node exporter reads it.
+//! Writes the metrics of a run to a file at an interval, as the textfile collector of the node
+//! exporter reads it.
+//!
+//! A separate thread writes them, whether input arrives or not. It looks at the seen keys itself
+//! if no batch uses them; otherwise the main thread publishes their status after its next block.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use dedupstore::audit::Estimate;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::error::Failure;
-use crate::line_filter::Status;
+use crate::line_filter::{RunCounts, Status};
+use crate::metrics_text::{self, Reading, unix_seconds};
+use crate::standard_error;
+
+/// How long the thread waits for the main thread to publish. If the output is blocked, it does
+/// not, and the thread writes what it knows.
+const PATIENCE: Duration = Duration::from_secs(1);
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A metrics file that is replaced atomically at an interval.
 pub struct Metrics {
-    path: PathBuf,
-    interval: Duration,
-    next: Instant,
-    started_unix_seconds: f64,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// The counts of a run so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
-    pub before: Status,
-    pub now: Status,
-    pub without_key: u64,
-    pub consumed_bytes: u64,
+struct Shared {
+    path: PathBuf,
+    started_unix_seconds: f64,
+    before: Status,
+    counts: Arc<RunCounts>,
+    quiet: bool,
+    /// Whether the thread waits for the main thread to publish.
+    wanted: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    latest: Status,
+    stopping: bool,
+    /// Whether the last write failed.
+    failing: bool,
 }
 
 impl Metrics {
-    /// Writes the first reading, so that an error is reported before the input is read.
-    pub fn start(path: &Path, interval: Duration, reading: &Reading) -> Result<Self, Failure> {
-        let metrics = Metrics {
+    /// Writes the first metrics, so that a wrong path is reported before the input is read, and
+    /// starts the thread. `look` returns the status, or None while a batch is processed.
+    pub fn start(
+        path: &Path,
+        interval: Duration,
+        before: Status,
+        counts: Arc<RunCounts>,
+        quiet: bool,
+        look: impl Fn() -> Option<Status> + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let shared = Arc::new(Shared {
             path: path.to_owned(),
-            interval,
-            next: Instant::now() + interval,
             started_unix_seconds: unix_seconds(),
-        };
-        metrics.write(reading)?;
-        Ok(metrics)
-    }
-
-    /// Writes a reading if the interval has passed.
-    pub fn write_if_due(&mut self, reading: impl FnOnce() -> Reading) -> Result<(), Failure> {
-        let now = Instant::now();
-        if now < self.next {
-            return Ok(());
-        }
-        self.next = now + self.interval;
-        self.write(&reading())
-    }
-
-    /// Writes a reading.
-    pub fn write(&self, reading: &Reading) -> Result<(), Failure> {
+            before,
+            counts,
+            quiet,
+            wanted: AtomicBool::new(false),
+            state: Mutex::new(State {
+                latest: before,
+                stopping: false,
+                failing: false,
+            }),
+            changed: Condvar::new(),
+        });
         let failed = |error| Failure::Metrics {
-            path: self.path.clone(),
+            path: path.to_owned(),
             error,
+        };
+        shared.replace_file(before).map_err(failed)?;
+        let writer = Arc::clone(&shared);
+        let interval = interval.max(SHORTEST_INTERVAL);
+        let thread = std::thread::Builder::new()
+            .name("dedupstore metrics".to_owned())
+            .spawn(move || writer.write_until_stopped(interval, look))
+            .map_err(failed)?;
+        Ok(Metrics {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Passes the status to the thread if it waits for it.
+    #[inline]
+    pub fn publish(&self, status: impl FnOnce() -> Status) {
+        if self.shared.wanted.load(Ordering::Relaxed) {
+            let status = status();
+            self.shared.lock().latest = status;
+            self.shared.wanted.store(false, Ordering::Relaxed);
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// Stops the thread and writes the last metrics, with the latest known status if there is
+    /// none. Does nothing the second time.
+    pub fn finish(&self, status: Option<Status>) {
+        let thread = lock(&self.thread).take();
+        let Some(thread) = thread else { return };
+        {
+            let mut state = self.shared.lock();
+            state.stopping = true;
+            state.latest = status.unwrap_or(state.latest);
+            self.shared.changed.notify_all();
+        }
+        let _ = thread.join();
+        self.shared.write();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn write_until_stopped(&self, interval: Duration, look: impl Fn() -> Option<Status>) {
+        let mut next = Instant::now() + interval;
+        loop {
+            let left = next.saturating_duration_since(Instant::now());
+            if self.wait_while(left, |state| !state.stopping) {
+                return;
+            }
+            match look() {
+                Some(status) => self.lock().latest = status,
+                None => {
+                    self.wanted.store(true, Ordering::Relaxed);
+                    let waits =
+                        |state: &State| !state.stopping && self.wanted.load(Ordering::Relaxed);
+                    if self.wait_while(PATIENCE, waits) {
+                        return;
+                    }
+                }
+            }
+            self.write();
+            next = Instant::now().max(next + interval);
+        }
+    }
+
+    /// Waits at most this long; returns whether to stop.
+    fn wait_while(&self, time: Duration, condition: impl Fn(&State) -> bool) -> bool {
+        let waited = self
+            .changed
+            .wait_timeout_while(self.lock(), time, |state| condition(state));
+        waited.unwrap_or_else(PoisonError::into_inner).0.stopping
+    }
+
+    /// Writes the file. A run does not end because its metrics cannot be written: the problem is
+    /// reported once, and its end as well.
+    fn write(&self) {
+        let latest = self.lock().latest;
+        let result = self.replace_file(latest);
+        let was_failing = std::mem::replace(&mut self.lock().failing, result.is_err());
+        let path = self.path.display();
+        match result {
+            Err(error) if !was_failing => standard_error::message(format_args!(
+                "cannot write metrics to {path}: {error}; the run goes on without them"
+            )),
+            Ok(()) if was_failing && !self.quiet => {
+                standard_error::message(format_args!("metrics are written to {path} again"));
+            }
+            _ => {}
+        }
+    }
+
+    fn replace_file(&self, now: Status) -> io::Result<()> {
+        let reading = Reading {
+            before: self.before,
+            now,
+            without_key: self.counts.without_key.load(Ordering::Relaxed),
+            too_long: self.counts.too_long.load(Ordering::Relaxed),
+            consumed_bytes: self.counts.consumed_bytes.load(Ordering::Relaxed),
+            started_unix_seconds: self.started_unix_seconds,
         };
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.new", std::process::id()));
         let temporary = self.path.with_file_name(name);
         let written = File::create(&temporary)
-            .and_then(|mut file| file.write_all(self.text(reading).as_bytes()))
+            .and_then(|mut file| file.write_all(metrics_text::text(&reading).as_bytes()))
             .and_then(|()| fs::rename(&temporary, &self.path));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
-        written.map_err(failed)
-    }
-
-    fn text(&self, reading: &Reading) -> String {
-        let Reading { before, now, .. } = reading;
-        let mut text = String::new();
-        let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, f64)]| {
-            text += &format!("# HELP dedupstore_{name} {help}\n# TYPE dedupstore_{name} {kind}\n");
-            for (labels, value) in samples {
-                text += &format!("dedupstore_{name}{labels} {value}\n");
-            }
-        };
-        family(
-            "items_total",
-            "counter",
-            "Lines of this run by verdict.",
-            &[
-                ("{verdict=\"new\"}", (now.new - before.new) as f64),
-                ("{verdict=\"seen\"}", (now.seen - before.seen) as f64),
-                ("{verdict=\"without_key\"}", reading.without_key as f64),
-            ],
-        );
-        let bytes = reading.consumed_bytes as f64;
-        family(
-            "read_bytes_total",
-            "counter",
-            "Bytes of input read by this run.",
-            &[("", bytes)],
-        );
-        let observations = (now.new + now.seen) as f64;
-        family(
-            "observations",
-            "gauge",
-            "Keys observed by all runs.",
-            &[("", observations)],
-        );
-        family(
-            "fill_ratio",
-            "gauge",
-            "Share of the filter's cells in use.",
-            &[("", now.load)],
-        );
-        family(
-            "drop_chance",
-            "gauge",
-            "Estimated false positive rate: chance that a new key is reported as seen.",
-            &[("", now.drop_chance)],
-        );
-        let audits = [
-            (
-                "audited_fpr",
-                "False positive rate: share of new keys reported as seen",
-                now.audited_fpr,
-            ),
-            (
-                "audited_fnr",
-                "False negative rate: share of repeats reported as new",
-                now.audited_fnr,
-            ),
-        ];
-        for (name, help, estimate) in audits {
-            if let Some(Estimate {
-                value, low, high, ..
-            }) = estimate
-            {
-                let help = format!("{help}, measured by the audit, with its 95 % interval.");
-                let samples = [
-                    ("{bound=\"value\"}", value),
-                    ("{bound=\"low\"}", low),
-                    ("{bound=\"high\"}", high),
-                ];
-                family(name, "gauge", &help, &samples);
-            }
-        }
-        let started = self.started_unix_seconds;
-        family(
-            "start_time_seconds",
-            "gauge",
-            "Start time of this run.",
-            &[("", started)],
-        );
-        if let Some(store) = &now.store {
-            let age = (unix_seconds() - store.checkpoint_unix_seconds as f64).max(0.0);
-            family(
-                "checkpoint_age_seconds",
-                "gauge",
-                "Time since the last checkpoint.",
-                &[("", age)],
-            );
-            let generation = store.generation as f64;
-            family(
-                "checkpoints",
-                "gauge",
-                "Checkpoints taken since the store was created.",
-                &[("", generation)],
-            );
-            let durable = store.durable as f64;
-            family(
-                "durable_observations",
-                "gauge",
-                "Observations that survive a power loss.",
-                &[("", durable)],
-            );
-            let recovered = store.recovered as f64;
-            family(
-                "recovered_observations",
-                "gauge",
-                "Observations replayed from the log when the store was opened.",
-                &[("", recovered)],
-            );
-        }
-        text
+        written
     }
 }
 
-fn unix_seconds() -> f64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,57 +3,77 @@
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lines::Normalization;
+use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::{
-    CreateOptions, Durability, OpenOptions, Parameters, RecoveryReport, Store,
+    CreateOptions, Durability, OpenOptions, RecoveryReport, Store, holds_store,
 };
+use dedupstore_view::key_options_quoted;
 
+use crate::cleanup::CleanupOnSignal;
 use crate::error::Failure;
+use crate::leftovers;
+use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers::show_bits;
+use crate::wait::Wait;
 
-/// Returns whether a path that can name a store or a file names a store: by its extension, or by
-/// its content.
+/// Returns whether a path that can name a store or a file names a store: by its extension, or
+/// because it is a directory with any file of a store.
 pub fn is_store(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name.as_encoded_bytes().ends_with(b".dds") || path.join("image.0").is_file()
+    name.as_encoded_bytes().ends_with(b".dds") || holds_store(path)
+}
+
+/// How to open the store of `filter`.
+pub struct Opening<'a> {
+    pub options: &'a CreateOptions,
+    pub durability: Durability,
+    /// Whether to create a store that does not exist.
+    pub create: bool,
+    pub wait: Wait,
 }
 
 /// Opens a store for writing, or creates it if the path does not exist. Reports on standard error
 /// that it was created or recovered.
-pub fn open_or_create(
-    path: &Path,
-    options: &CreateOptions,
-    durability: Durability,
-    quiet: bool,
-) -> Result<Store, Failure> {
+pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result<Store, Failure> {
     let exists = fs::symlink_metadata(path).is_ok();
-    let store = OpenOptions::new()
-        .durability(durability)
-        .open_or_create(path, options)
-        .map_err(Failure::store(path))?;
+    let open = OpenOptions::new().durability(opening.durability);
+    if opening.create && !exists {
+        leftovers::report(path, quiet);
+    }
+    let _cleanup = CleanupOnSignal::start();
+    let opened = opening.wait.until_free(quiet, || match opening.create {
+        true => open.open_or_create(path, opening.options),
+        false => {
+            let store = open.open(path)?;
+            store.check_agreement(opening.options)?;
+            Ok(store)
+        }
+    });
+    let store = opened.map_err(Failure::store(path))?;
     let message = match exists {
         true => recovered(path, store.recovery()),
-        false => Some(created(path, &store)),
+        false => {
+            let rule = store.parameters().key_rule(&KeyOptions::default());
+            let key = recorded_key(&rule.map_err(Failure::store(path))?);
+            let key = key.map_or(String::new(), |key| format!("; its {key}"));
+            Some(created(path, &store) + &key)
+        }
     };
     if let Some(message) = message
         && !quiet
     {
-        eprintln!("dedupstore: {message}");
+        standard_error::message(message);
     }
     Ok(store)
 }
 
-/// Returns how the keys of a store are normalized.
-pub fn normalization(path: &Path, store: &Parameters) -> Result<Normalization, Failure> {
-    store.normalization.parse().map_err(|_| {
-        Failure::Usage(format!(
-            "{} normalizes its keys with `{}`, which this version of dedupstore does not support; \
-             use a newer version",
-            path.display(),
-            store.normalization
-        ))
-    })
+/// Describes a recorded rule; None if keys are unchanged lines.
+pub fn recorded_key(rule: &KeyRule) -> Option<String> {
+    match key_options_quoted(rule) {
+        options if options.is_empty() => None,
+        options => Some(format!("key options, for every run: {options}")),
+    }
 }
 
 /// Describes a new store.

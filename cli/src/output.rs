@@ -1,30 +1,34 @@
 //! Standard output with one large buffer.
 
-use std::fs::File;
-use std::io::{self, Write};
-
 use crate::error::Failure;
+use crate::inherited;
+use crate::interruptible_file::InterruptibleFile;
+use crate::torn_output;
 
 const BUFFER_BYTES: usize = 128 << 10;
 
 /// Standard output.
 pub struct Output {
     buffer: Vec<u8>,
-    file: File,
+    file: InterruptibleFile,
 }
 
 impl Output {
     /// Opens standard output directly: the standard library's handle is line-buffered, so it
     /// would search every block for its last newline and copy the rest.
     pub fn standard() -> Result<Self, Failure> {
-        #[cfg(unix)]
-        let handle = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
-        #[cfg(windows)]
-        let handle = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+        if inherited::stdout_is_closed() {
+            return Err(Failure::ClosedOutput);
+        }
         Ok(Output {
             buffer: Vec::with_capacity(BUFFER_BYTES),
-            file: File::from(handle.map_err(Failure::writing)?),
+            file: InterruptibleFile::standard_output().map_err(Failure::writing)?,
         })
+    }
+
+    /// Returns whether the output is appended to a file that ends within a line.
+    pub fn begins_within_line(&self, line_end: u8) -> bool {
+        torn_output::ends_within_line(self.file.file(), line_end)
     }
 
     /// Adds bytes. They are written when the buffer is full.
@@ -45,14 +49,14 @@ impl Output {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
-        self.file.write_all(bytes).map_err(Failure::writing)
+        self.file.write_all(bytes)
     }
 
     /// Writes the buffer.
     pub fn flush(&mut self) -> Result<(), Failure> {
         let written = self.file.write_all(&self.buffer);
         self.buffer.clear();
-        written.map_err(Failure::writing)
+        written
     }
 
     /// Adds text.

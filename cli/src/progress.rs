@@ -12,7 +12,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::color::{self, Color};
 use crate::input::Inputs;
-use crate::table::grouped;
+use crate::standard_error;
+use crate::table::plural;
 use crate::value_parsers::show_bits;
 
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -33,7 +34,7 @@ impl Progress {
             let (length, template) = match inputs.total_bytes() {
                 Some(bytes) => {
                     let bar = color::on_stderr(Color::Green, "{bar:12}");
-                    let template = format!("{bar} {{percent}} %  {{msg}}  {{eta}} left");
+                    let template = format!("{bar} {{percent:>3}} %  {{msg}}, {{eta}} left");
                     (Some(bytes), template)
                 }
                 None => (None, "{msg}".to_owned()),
@@ -44,6 +45,7 @@ impl Progress {
             ProgressBar::with_draw_target(length, target)
                 .with_style(style.progress_chars("█▉▊▋▌▍▎▏ "))
         });
+        standard_error::set_progress(bar.clone());
         Progress {
             bar,
             consumed: inputs.consumed(),
@@ -62,12 +64,7 @@ impl Progress {
         self.next = now + INTERVAL;
         let seconds = (now - self.started).as_secs_f64();
         let (lines, bytes) = (lines(), self.consumed.load(Ordering::Relaxed));
-        bar.set_message(format!(
-            "{} lines, {}/s, {} read",
-            grouped(lines),
-            grouped((lines as f64 / seconds) as u64),
-            show_bits(8 * bytes),
-        ));
+        bar.set_message(message(lines, lines as f64 / seconds, bytes));
         bar.set_position(bytes);
     }
 }
@@ -75,8 +72,67 @@ impl Progress {
 impl Drop for Progress {
     /// Clears the line for later output.
     fn drop(&mut self) {
+        standard_error::set_progress(None);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Returns the numbers of the line. With the bar, the percentage and the time left it fits into
+/// 80 columns.
+fn message(lines: u64, lines_per_second: f64, bytes: u64) -> String {
+    format!(
+        "{}, {}/s, {} read",
+        plural(lines, "line"),
+        rate(lines_per_second),
+        show_bits(8 * bytes),
+    )
+}
+
+/// Formats a rate with three significant digits: `950`, `12.3k`, `4.56M`.
+fn rate(per_second: f64) -> String {
+    let (value, unit) = match per_second {
+        rate if rate < 999.5 => return format!("{rate:.0}"),
+        rate if rate < 999.5e3 => (rate / 1e3, "k"),
+        rate if rate < 999.5e6 => (rate / 1e6, "M"),
+        rate => (rate / 1e9, "G"),
+    };
+    let digits = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_three_significant_digits() {
+        for (per_second, text) in [
+            (0.0, "0"),
+            (950.4, "950"),
+            (999.9, "1.00k"),
+            (12_345.0, "12.3k"),
+            (123_456.0, "123k"),
+            (4_560_000.0, "4.56M"),
+            (99_960_000.0, "100M"),
+            (2e9, "2.00G"),
+        ] {
+            assert_eq!(rate(per_second), text);
+        }
+    }
+
+    /// The bar, the percentage, the time left, and what is between them.
+    #[test]
+    fn a_long_run_fits_into_80_columns() {
+        let around = "████████████ 100 %  , 59m left".chars().count();
+        let message = message(987_654_321_987, 123_456_789.0, 1023 << 30);
+        let columns = around + message.chars().count();
+        assert!(columns <= 80, "{columns}: {message}");
+        assert_eq!(super::message(1, 1.0, 1), "1 line, 1/s, 1 B read");
     }
 }

@@ -2,17 +2,30 @@
 
 pub use dedupstore_view::{grouped, percent, plural};
 
-/// The width of lists in the help. Clap wraps longer lines, without indentation.
+/// The greatest width of lists in the help.
 const LINE_WIDTH: usize = 80;
+
+/// Returns the width of lists in the help. Clap wraps lines that are wider than the terminal,
+/// without indentation, so they must not be; it finds the width in the same way.
+fn line_width() -> usize {
+    let columns = match terminal_size::terminal_size() {
+        Some((width, _)) => Some(usize::from(width.0)),
+        None => std::env::var("COLUMNS")
+            .ok()
+            .and_then(|text| text.parse().ok()),
+    };
+    columns.map_or(LINE_WIDTH, |columns| columns.min(LINE_WIDTH))
+}
 
 /// Renders terms and their descriptions in two columns; long descriptions are wrapped.
 pub fn definitions<'a>(rows: impl Iterator<Item = (&'a str, String)> + Clone) -> String {
     let width = rows.clone().map(|(term, _)| term.len()).max().unwrap_or(0);
+    let line_width = line_width();
     let mut text = String::new();
     for (term, description) in rows {
         let mut line = format!("  {term:width$} ");
         for word in description.split_whitespace() {
-            if line.chars().count() + 1 + word.chars().count() > LINE_WIDTH {
+            if line.chars().count() + 1 + word.chars().count() > line_width {
                 text += &format!("{line}\n");
                 line = " ".repeat(width + 3);
             }

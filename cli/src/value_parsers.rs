@@ -2,13 +2,25 @@
 
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, TypedValueParser};
+use dedupstore::filter::Descriptor;
+use dedupstore::lines::Normalization;
 use dedupstore::store::Durability;
-use dedupstore::{ByteSize, ByteSizeError};
+use dedupstore::{ByteSize, ByteSizeError, FilterSpec, registry};
 pub use dedupstore_view::show_bits;
 
 /// Parses a size in bytes, as [`ByteSize`] does: `64MiB`, `2GB`, `64M`, `65536`.
 pub fn size(text: &str) -> Result<u64, ByteSizeError> {
     text.parse().map(ByteSize::bytes)
+}
+
+/// Parses the length of the longest line, which is at least one byte.
+pub fn max_line(text: &str) -> Result<ByteSize, String> {
+    match text.parse::<ByteSize>() {
+        Ok(size) if size.bytes() == 0 => Err("a line has at least one byte".to_owned()),
+        Ok(size) => Ok(size),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Parses a count: `1e6`, `10M`, `1000000`.
@@ -59,16 +71,30 @@ pub fn durability(text: &str) -> Result<Durability, String> {
 
 /// Parses a share above 0 and below 1: `0.001`, `1e-6`, `0.1%`.
 pub fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix('%') {
-        Some(number) => (number.trim_end(), 100.0),
-        None => (text, 1.0),
-    };
-    match number.parse::<f64>().map(|number| number / unit) {
-        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+    match fraction(text) {
+        Some(share) if share > 0.0 && share < 1.0 => Ok(share),
         _ => Err(format!(
             "expected a share between 0 and 1, like 0.001 or 0.1%; found `{text}`"
         )),
     }
+}
+
+/// Parses a limit of a share, above 0 and at most 1: `0.001`, `0.1%`, `1`.
+pub fn limit(text: &str) -> Result<f64, String> {
+    match fraction(text) {
+        Some(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err(format!(
+            "expected a share above 0 and at most 1, like 0.01 or 1%; found `{text}`"
+        )),
+    }
+}
+
+fn fraction(text: &str) -> Option<f64> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    number.parse::<f64>().ok().map(|number| number / unit)
 }
 
 /// Parses a number of threads, from 1 to 256.
@@ -79,13 +105,69 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses the number of a field, counted from 1.
-pub fn field(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number @ 1..) => Ok(number),
-        _ => Err(format!(
-            "expected the number of a field, counted from 1, or several, as in 1,7; found `{text}`"
-        )),
+/// Parses a normalization. Its names are offered by shell completions.
+pub fn normalization() -> impl TypedValueParser<Value = Normalization> {
+    let names = Normalization::ALL
+        .iter()
+        .map(|it| PossibleValue::new(it.name()));
+    Offering::new(names.collect(), str::parse::<Normalization>)
+}
+
+/// Parses a filter. The default form of every filter is offered by shell completions.
+pub fn filter_spec() -> impl TypedValueParser<Value = FilterSpec> {
+    Offering::new(filter_specs(), str::parse::<FilterSpec>)
+}
+
+/// Accepts any text, and offers the filters and `all`.
+pub fn filter_spec_or_all() -> impl TypedValueParser<Value = String> {
+    let mut values = filter_specs();
+    values.push(PossibleValue::new("all").help("Every filter"));
+    Offering::new(values, |text: &str| {
+        Ok::<_, std::convert::Infallible>(text.to_owned())
+    })
+}
+
+fn filter_specs() -> Vec<PossibleValue> {
+    let value = |descriptor: &'static Descriptor| {
+        let spec = FilterSpec::with_defaults(descriptor).to_string();
+        PossibleValue::new(spec).help(descriptor.title)
+    };
+    registry().iter().copied().map(value).collect()
+}
+
+/// A parser that offers some values to shell completions and accepts others, too.
+#[derive(Clone)]
+struct Offering<P> {
+    values: Vec<PossibleValue>,
+    parse: P,
+}
+
+impl<P> Offering<P> {
+    fn new(values: Vec<PossibleValue>, parse: P) -> Self {
+        Offering { values, parse }
+    }
+}
+
+impl<T, E, P> TypedValueParser for Offering<P>
+where
+    T: Clone + Send + Sync + 'static,
+    E: std::error::Error + Send + Sync + 'static,
+    P: Fn(&str) -> Result<T, E> + Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<T, clap::Error> {
+        // The parser of a closure words its error as for every other option.
+        TypedValueParser::parse_ref(&self.parse, command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.values.iter().cloned()))
     }
 }
 
@@ -174,6 +256,11 @@ mod tests {
         assert_eq!(share("1e-6"), Ok(1e-6));
         for text in ["", "0", "1", "-0.1", "nan", "100%", "x"] {
             assert!(share(text).is_err(), "{text}");
+        }
+        assert_eq!(limit("1%"), Ok(0.01));
+        assert_eq!((limit("1"), limit("100%")), (Ok(1.0), Ok(1.0)));
+        for text in ["", "0", "1.1", "-0.1", "nan", "101%"] {
+            assert!(limit(text).is_err(), "{text}");
         }
     }
 }

@@ -41,7 +41,8 @@
 //! | a set that ends with the process | [`SeenSet`] |
 //! | a set that survives crashes and restarts | [`store::Store`] |
 //! | the same for many threads at once | [`store::SharedStore`] |
-//! | to look up keys while another process writes | [`store::ReadOnlyStore`] |
+//! | to look up a few keys while another process writes | [`store::KeyLookup`] |
+//! | the whole state, to read it while another process writes | [`store::ReadOnlyStore`] |
 //! | the algorithm over memory of your own | [`AnyFilter`] with a [`Region`] and [`Registers`] |
 //! | to compare filters on a stream, or to measure a filter of your own | [`lab`] |
 //! | to choose a filter for your memory and your stream | [`advise`] |

@@ -119,9 +119,26 @@ impl Memory {
         // A hint: a kernel without huge pages refuses it, which does no harm.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
-        Ok(Memory {
-            backing: Backing::Map(map),
-        })
+        Ok(Self::from_map(map))
+    }
+
+    /// Allocates `length` zero bytes of which only few will be used: without huge pages, so that
+    /// each use takes little memory.
+    pub(crate) fn sparse(length: usize) -> Result<Self, OutOfMemory> {
+        #[cfg(not(target_family = "wasm"))]
+        if length >= MAP_FROM_BYTES {
+            let mut options = memmap2::MmapOptions::new();
+            // More than the machine has may be reserved, because it will not be used.
+            options.len(length).no_reserve_swap();
+            let map = options.map_anon().map_err(|_| OutOfMemory {
+                bytes: length as u64,
+            })?;
+            // A hint: a kernel without huge pages refuses it.
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(memmap2::Advice::NoHugePage);
+            return Ok(Self::from_map(map));
+        }
+        Self::on_heap(length)
     }
 
     /// Takes over a private map of a file.

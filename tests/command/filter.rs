@@ -88,7 +88,7 @@ fn a_line_can_have_a_hundred_megabytes() {
     input.extend_from_slice(&line);
     let mut expected = line;
     expected.extend_from_slice(b"short\n");
-    assert_prints(&["filter"], &input, &expected);
+    assert_prints(&["filter", "--max-line", "100MB"], &input, &expected);
 }
 
 /// New lines are printed before more input is waited for, because `tail -f` does not end.
@@ -139,7 +139,7 @@ fn wrong_arguments_are_reported_and_nothing_is_printed() {
     );
     assert_fails(
         &["filter", "--memory", "0"],
-        &["at least 64 bits", "--memory"],
+        &["at least 8 B of memory", "--memory"],
     );
     assert_fails(
         &["filter", "--memory", "lots"],

@@ -35,6 +35,22 @@ fn recipes(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+fn the_guide_lists_every_parameter_that_crawl_drops() {
+    let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("a file");
+    let rule = guide
+        .lines()
+        .find(|line| line.starts_with("2. These query"));
+    let listed = rule.expect("the rule").split(". `sid` is dropped").next();
+    let listed: Vec<&str> = listed
+        .expect("a list")
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .collect();
+    assert_eq!(listed, dedupstore::lines::CRAWL_DROPPED);
+}
+
+#[test]
 fn every_recipe_succeeds() {
     let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("a file");
     let recipes = recipes(&guide);

@@ -1,30 +1,15 @@
-//! Keys of lines, compressed inputs, normalization and dry runs.
+//! Keys of lines, normalization and dry runs.
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use dedupstore_tests::fixture;
 use tempfile::TempDir;
 
 use crate::run_command::{assert_fails, assert_prints, run, standard_error};
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(bytes).expect("written");
-    encoder.finish().expect("written")
-}
-
-fn zstandard(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("written");
-    // As the zstd command does.
-    encoder.include_checksum(true).expect("supported");
-    encoder.write_all(bytes).expect("written");
-    encoder.finish().expect("written")
-}
-
 /// Returns the crawl log and its new lines.
-fn crawl() -> (Vec<u8>, Vec<u8>) {
+pub fn crawl() -> (Vec<u8>, Vec<u8>) {
     let log = fs::read(fixture("crawl.log")).expect("a file");
     let mut seen = std::collections::HashSet::new();
     let new: Vec<&[u8]> = log
@@ -33,89 +18,6 @@ fn crawl() -> (Vec<u8>, Vec<u8>) {
         .collect();
     let new = new.concat();
     (log, new)
-}
-
-fn write(directory: &TempDir, name: &str, bytes: &[u8]) -> (PathBuf, String) {
-    let path = directory.path().join(name);
-    fs::write(&path, bytes).expect("written");
-    let name = path.to_str().expect("text").to_owned();
-    (path, name)
-}
-
-#[test]
-fn compressed_files_are_recognized_by_their_content() {
-    let directory = TempDir::new().expect("a directory");
-    let (log, new) = crawl();
-    let (first, second) = log.split_at(200_000);
-    for threads in ["1", "3"] {
-        for (name, compressed) in [
-            ("a.gz", gzip(&log)),
-            ("a.zst", zstandard(&log)),
-            // Several members or frames in a row.
-            ("b.gz", [gzip(first), gzip(second)].concat()),
-            ("b.zst", [zstandard(first), zstandard(second)].concat()),
-            ("without-extension", gzip(&log)),
-            ("wrong-extension.zst", gzip(&log)),
-            ("a.log", log.clone()),
-            ("a.gz.txt", log.clone()),
-        ] {
-            let (_, name) = write(&directory, name, &compressed);
-            assert_prints(&["filter", "--threads", threads, &name], b"", &new);
-            assert_prints(&["filter", "--threads", threads], &compressed, &new);
-        }
-    }
-    let (_, compressed) = write(&directory, "c.gz", &gzip(b"a\nb\n"));
-    let (_, plain) = write(&directory, "c", b"b\nc\n");
-    assert_prints(
-        &["filter", &compressed, "-", &plain],
-        &zstandard(b"x\na\n"),
-        b"a\nb\nx\nc\n",
-    );
-    let (_, empty) = write(&directory, "empty.gz", b"");
-    assert_prints(&["filter", &empty, &plain], b"", b"b\nc\n");
-    assert_prints(
-        &["filter", "--decompress", "never", &compressed],
-        b"",
-        &gzip(b"a\nb\n"),
-    );
-}
-
-#[test]
-fn complete_lines_of_a_truncated_or_corrupt_file_are_delivered() {
-    let directory = TempDir::new().expect("a directory");
-    let (log, new) = crawl();
-    let store = directory.path().join("links.dds");
-    let store = store.to_str().expect("text");
-    for (name, whole, check) in [
-        ("a.gz", gzip(&log), "gzip -t"),
-        ("a.zst", zstandard(&log), "zstd -t"),
-    ] {
-        let mut corrupt = whole.clone();
-        let end = corrupt.len() - 3;
-        corrupt[end] ^= 1;
-        let truncated = whole[..whole.len() * 3 / 4].to_vec();
-        for (bytes, what) in [(truncated, "truncated"), (corrupt, "corrupt")] {
-            let (_, name) = write(&directory, name, &bytes);
-            for threads in ["1", "2"] {
-                let output = run(&["filter", "--threads", threads, &name], b"");
-                let message = standard_error(&output);
-                assert_eq!(output.status.code(), Some(2), "{message}");
-                for part in [name.as_str(), what, check] {
-                    assert!(message.contains(part), "{part:?} is not in {message:?}");
-                }
-                assert!(!output.stdout.is_empty() && new.starts_with(&output.stdout));
-                assert!(output.stdout.ends_with(b"\n"), "only complete lines");
-            }
-            // Delivered lines are recorded, so the complete file gives only the rest.
-            let before = run(&["-q", "filter", store, &name, "--memory", "1MiB"], b"").stdout;
-            let (_, name) = write(&directory, "whole.gz", &gzip(&log));
-            let after = run(&["-q", "filter", store, &name], b"").stdout;
-            assert!([before, after].concat() == new);
-            fs::remove_dir_all(store).expect("removed");
-        }
-    }
-    let (_, name) = write(&directory, "no.gz", b"plain\n");
-    assert_fails(&["filter", &name], &[&name, "gzip", "--decompress never"]);
 }
 
 #[test]
@@ -188,7 +90,7 @@ fn normalize_treats_spellings_of_a_url_as_one_key() {
     );
     assert_fails(
         &["filter", "--normalize", "idna"],
-        &["none or whatwg", "`idna`"],
+        &["none, whatwg or crawl", "`idna`"],
     );
 }
 

@@ -3,16 +3,25 @@
 //! All tests are one program, so that it is linked once and the tests run in parallel. A test must
 //! not change the state of the process, such as its environment.
 
+mod advice;
+mod completions;
+mod compressed_inputs;
+mod contains;
+mod drop_chance;
 mod filter;
 mod guide;
+mod key_options;
 mod keys_and_inputs;
+mod long_lines;
 mod maintenance;
 mod processes;
 mod readme;
+mod recorded_keys;
 mod reproduce;
 mod run_command;
 mod simulate;
 mod snapshots;
+mod standard_streams;
 mod store_commands;
 mod terminal;
 

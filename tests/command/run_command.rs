@@ -37,10 +37,16 @@ pub fn assert_prints(arguments: &[&str], input: &[u8], expected: &[u8]) {
     assert_eq!(output.status.code(), Some(0), "{}", standard_error(&output));
     assert!(
         output.stdout == expected,
-        "{arguments:?} printed {:?}; expected {:?}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(expected),
+        "{arguments:?} printed {}; expected {}",
+        beginning(&output.stdout),
+        beginning(expected),
     );
+}
+
+/// Shows the first bytes of an output.
+fn beginning(bytes: &[u8]) -> String {
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]);
+    format!("{shown:?} ({} bytes)", bytes.len())
 }
 
 /// Checks that a command fails with exit code 2, prints nothing, and reports these texts.

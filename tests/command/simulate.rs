@@ -160,3 +160,31 @@ fn help_and_completions_are_printed() {
         assert!(output.stdout.len() > 200, "{arguments:?}");
     }
 }
+
+#[test]
+fn every_command_means_the_same_filter_by_blocked() {
+    let filters = |arguments: &[&str]| -> Vec<String> {
+        let stream = [
+            "simulate",
+            "--stream",
+            "shuffle:50",
+            "-n",
+            "100",
+            "--memory",
+            "1KiB",
+        ];
+        let output = run(&[&stream, arguments, &["--json"]].concat(), b"");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let rows = text.lines().map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).expect("an object");
+            row["filter"].as_str().expect("a filter").to_owned()
+        });
+        rows.collect()
+    };
+    let default = dedupstore::DEFAULT_FILTER.to_owned();
+    assert_eq!(
+        filters(&["--filter", "blocked"]),
+        std::slice::from_ref(&default)
+    );
+    assert!(filters(&["--filter", "all"]).contains(&default));
+}

@@ -154,20 +154,34 @@ fn error_messages() {
     for (name, options) in [
         ("busy.dds", "--seed 1"),
         ("cut.dds", "--seed 1"),
+        ("missing.dds", "--seed 1"),
         ("whole.dds", "--seed 1"),
         ("other.dds", "--seed 2"),
         ("urls.dds", "--seed 1 --normalize whatwg"),
+        ("fields.dds", "--seed 1 --field 7 --delimiter ,"),
         ("newer.dds", "--seed 1"),
+        ("full.dds", "--seed 1 --max-fpr 1e-9"),
     ] {
         transcript(
             directory.path(),
             &format!("dedupstore create {name} --memory 64KiB --filter bloom:k=4 {options}"),
         );
     }
+    let stable = "dedupstore create stable.dds --memory 64KiB --filter stable";
+    transcript(directory.path(), stable);
+    let keys: String = (0..2000).map(|key| format!("{key}\n")).collect();
+    fs::write(at("keys.txt"), keys).expect("written");
+    transcript(
+        directory.path(),
+        "dedupstore -q filter full.dds keys.txt --max-fpr 1",
+    );
     fs::write(at("file.dds"), "not a store").expect("written");
     fs::create_dir(at("folder.dds")).expect("created");
+    fs::write(at("empty.log"), "").expect("written");
     fs::write(at("no.gz"), "plain\n").expect("written");
     fs::write(at("cut.gz"), [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3]).expect("written");
+    fs::remove_file(at("missing.dds/log.1")).expect("removed");
+    std::os::unix::fs::symlink("nothing.dds", at("link.dds")).expect("linked");
     let image = File::options().write(true).open(at("cut.dds/image.0"));
     image.expect("a file").set_len(5000).expect("truncated");
     make_newer(&at("newer.dds/image.0"));
@@ -178,7 +192,11 @@ fn error_messages() {
         "dedupstore verify busy.dds",
         "dedupstore filter file.dds",
         "dedupstore filter folder.dds",
+        "dedupstore filter missing.dds",
+        "dedupstore filter link.dds",
         "dedupstore create whole.dds",
+        "dedupstore create file.dds",
+        "dedupstore create link.dds",
         "dedupstore create nowhere/links.dds",
         "dedupstore contains absent.dds key",
         "dedupstore filter cut.dds",
@@ -188,6 +206,12 @@ fn error_messages() {
         "dedupstore filter whole.dds --seed 7",
         "dedupstore filter whole.dds --normalize whatwg",
         "dedupstore filter urls.dds --normalize none",
+        "dedupstore filter whole.dds --field 7",
+        "dedupstore filter fields.dds --field 6",
+        "dedupstore contains fields.dds --json-key request.url",
+        "dedupstore filter whole.dds -z",
+        "dedupstore filter urls.dds --drop-parameter ref",
+        "dedupstore filter --drop-parameter ref",
         "dedupstore filter - whole.dds",
         "dedupstore filter --sync 1s",
         "dedupstore filter --filter blom",
@@ -196,9 +220,11 @@ fn error_messages() {
         "dedupstore filter --memory lots",
         "dedupstore filter --memory 0",
         "dedupstore filter --field 0",
-        "dedupstore filter --field 1-3",
+        "dedupstore filter --field 3-1",
+        "dedupstore filter --field 1-x",
         "dedupstore filter --field 1 --json-key a",
         "dedupstore filter --json-key a..b",
+        "dedupstore filter --json-key 'a[*]'",
         "dedupstore filter --key-regex 'a('",
         "dedupstore filter --threads many",
         "dedupstore filter --metrics nowhere/m.prom",
@@ -207,10 +233,14 @@ fn error_messages() {
         "dedupstore filter no.gz",
         "dedupstore filter cut.gz",
         "dedupstore merge both.dds whole.dds other.dds",
+        "dedupstore merge both.dds stable.dds stable.dds",
         "dedupstore merge whole.dds whole.dds other.dds",
         "dedupstore create x.dds --fpr 0.1",
         "dedupstore create x.dds --expect 10 --fpr 2",
         "dedupstore create x.dds --expect 10 --filter bloom",
+        "dedupstore create x.dds --max-fpr 0",
+        "dedupstore create x.dds --for empty.log",
+        "dedupstore filter full.dds",
         "dedupstore simulate --stream shuffle:60 --count 10 --html nowhere/x.html",
         "dedupstore advise --max-fpr 2",
         "dedupstore advise --prefer speed",
@@ -221,6 +251,8 @@ fn error_messages() {
         .iter()
         .map(|command| transcript(directory.path(), command))
         .collect();
+    let process = format!("PID {}", std::process::id());
+    let found = found.replace(&process, "PID …");
     assert_matches_snapshot("errors.txt", &without_lists(&found));
 }
 

@@ -12,14 +12,14 @@ use tempfile::TempDir;
 use crate::DEDUPSTORE;
 
 /// A temporary directory in which commands are run.
-struct WorkingDirectory(TempDir);
+pub struct WorkingDirectory(TempDir);
 
 impl WorkingDirectory {
-    fn new() -> Self {
+    pub fn new() -> Self {
         WorkingDirectory(TempDir::new().expect("a directory"))
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
@@ -34,7 +34,7 @@ impl WorkingDirectory {
         command
     }
 
-    fn run(&self, arguments: &str, input: &str) -> Output {
+    pub fn run(&self, arguments: &str, input: &str) -> Output {
         let mut child = self.command(arguments).spawn().expect("started");
         let mut stdin = child.stdin.take().expect("piped");
         // The command may not read its input.
@@ -45,7 +45,7 @@ impl WorkingDirectory {
 
     /// Returns the standard output of a command that must succeed.
     #[track_caller]
-    fn prints(&self, arguments: &str, input: &str) -> String {
+    pub fn prints(&self, arguments: &str, input: &str) -> String {
         let output = self.run(arguments, input);
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{arguments}: {message}");
@@ -54,7 +54,7 @@ impl WorkingDirectory {
 
     /// Returns the standard error of a command that must fail.
     #[track_caller]
-    fn fails(&self, arguments: &str) -> String {
+    pub fn fails(&self, arguments: &str) -> String {
         let output = self.run(arguments, "");
         assert_eq!(output.status.code(), Some(2), "{arguments}");
         String::from_utf8(output.stderr).expect("text")
@@ -133,6 +133,64 @@ fn explain_says_that_a_new_key_is_certain_if_the_filter_never_forgets() {
     }
 }
 
+/// The commands in the help, as they are printed, and a third store.
+#[test]
+fn the_example_of_merge_works_and_so_do_three_stores() {
+    let directory = WorkingDirectory::new();
+    let help = directory.prints("help merge", "");
+    let lines = help.lines().map(str::trim);
+    let example: Vec<&str> = lines
+        .filter_map(|line| line.strip_prefix("dedupstore "))
+        .collect();
+    assert_eq!(example.len(), 3, "{help}");
+    for (command, side) in example.iter().zip(["east", "west"]) {
+        directory.prints(command, "");
+        directory.prints(&format!("filter {side}.dds"), &format!("{side}\nboth\n"));
+    }
+    directory.prints(example[2], "");
+    directory.prints("contains both.dds east west both", "");
+    directory.prints("create north.dds --seed 7", "");
+    directory.prints("filter north.dds", "north\n");
+    directory.prints("merge all.dds east.dds north.dds west.dds", "");
+    directory.prints("contains all.dds east west north both", "");
+    let inspected = directory.prints("inspect all.dds --json", "");
+    let inspected: Value = serde_json::from_str(&inspected).expect("an object");
+    assert_eq!(inspected["observations"], 5);
+}
+
+/// A filter with room for its keys has forgotten nothing; one that is too full says how many
+/// repeats it misses.
+#[test]
+fn explain_says_how_likely_it_is_that_a_new_key_was_forgotten() {
+    let directory = WorkingDirectory::new();
+    let keys = |count: u32| (0..count).map(|key| format!("{key}\n")).collect::<String>();
+    let certain = "certain: this filter can forget, but has not yet forgotten";
+    for filter in ["blocked", "recent", "word", "slot", "aging", "buffer"] {
+        let store = format!("{filter}.dds");
+        directory.prints(
+            &format!("create {store} --memory 64KiB --filter {filter}"),
+            "",
+        );
+        directory.prints(&format!("-q filter {store}"), &keys(10));
+        let page = directory.prints(&format!("explain {store} x"), "");
+        assert!(page.contains(certain), "{filter}: {page}");
+    }
+    directory.prints("create full.dds --memory 1KiB --seed 1", "");
+    directory.prints("-q filter full.dds", &keys(20_000));
+    let page = (0..20)
+        .map(|key| directory.prints(&format!("explain full.dds never-{key}"), ""))
+        .find(|page| page.contains("verdict      new"))
+        .expect("a new key");
+    assert!(
+        page.contains("by theory, ") && page.contains("of repeats are reported as new"),
+        "{page}"
+    );
+    let object = directory.prints("explain full.dds 1 --json", "");
+    let object: Value = serde_json::from_str(&object).expect("an object");
+    assert_eq!(object["may_have_forgotten"], true);
+    assert!(object["predicted_fnr"].as_f64() > Some(0.1), "{object}");
+}
+
 #[test]
 fn merge_creates_the_union_or_reports_why_not() {
     let directory = WorkingDirectory::new();
@@ -194,19 +252,22 @@ fn create_chooses_a_size_and_gives_the_reason() {
     let log = log.to_str().expect("text");
     let created = directory.prints(&format!("create b.dds --for {log} --memory 4KiB"), "");
     assert!(
-        created.contains("2,144 distinct keys") && created.contains("4 KiB"),
+        created.contains("8,576 distinct keys") && created.contains("4 KiB"),
         "{created}"
     );
     let hosts = format!("create c.dds --for {log} --key-regex //([^/]*)/");
     let created = directory.prints(&hosts, "");
-    assert!(created.contains("24 distinct keys"), "{created}");
+    assert!(
+        created.contains("the 24 distinct keys of the log"),
+        "{created}"
+    );
 }
 
 #[test]
 fn metrics_are_complete_and_correct_at_the_end() {
     let directory = WorkingDirectory::new();
-    directory.prints("create a.dds --memory 64KiB", "");
-    let arguments = "filter a.dds --metrics m.prom --metrics-every 1ms --field 2";
+    directory.prints("create a.dds --memory 64KiB --field 2", "");
+    let arguments = "filter a.dds --metrics m.prom --metrics-every 1ms";
     directory.prints(arguments, "1 a\n2 b\n3 a\nalone\n");
     let text = fs::read_to_string(directory.path("m.prom")).expect("written");
     for line in [
@@ -270,6 +331,40 @@ fn simulate_writes_an_html_page() {
     assert!(page.contains("\"stream\":\"shuffle:50\""));
 }
 
+/// Clap wraps what is too wide for the terminal, without indentation.
+#[test]
+fn lists_in_the_help_are_wrapped_with_indentation() {
+    let directory = WorkingDirectory::new();
+    for command in ["generate", "simulate"] {
+        for columns in [60, 80, 200] {
+            let output = directory
+                .command(&format!("{command} --help"))
+                .env("COLUMNS", columns.to_string())
+                .output()
+                .expect("started");
+            let help = String::from_utf8(output.stdout).expect("text");
+            let list = help.split("Streams:\n").nth(1).expect("a list");
+            assert!(list.contains("shuffle:X"), "{help}");
+            for line in list.lines() {
+                assert!(line.starts_with("  "), "{columns} columns: {line:?}");
+                assert!(line.chars().count() <= columns.min(80), "{line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn one_of_a_kind_is_singular() {
+    let directory = WorkingDirectory::new();
+    let created = directory.prints("create a.dds --expect 1", "");
+    assert!(created.contains("with 1 distinct key in it"), "{created}");
+    let table = directory.prints("simulate --filter bloom", "a\na\n");
+    assert!(
+        table.contains("2 keys, 1 distinct, 1 repeat; half of the repeats are at most 1 key back"),
+        "{table}"
+    );
+}
+
 #[test]
 fn man_writes_one_page_per_command() {
     let directory = WorkingDirectory::new();
@@ -282,6 +377,13 @@ fn man_writes_one_page_per_command() {
         page.contains(&format!("\"dedupstore {version}\"")),
         "{page}"
     );
+    let pages = fs::read_dir(directory.path("man")).expect("pages");
+    for page in pages.map(|entry| entry.expect("an entry").path()) {
+        let text = fs::read_to_string(&page).expect("a page");
+        assert!(!text.contains("EXTRA"), "{}", page.display());
+        let footer = format!(" \"dedupstore {version}\"");
+        assert!(text.contains(&footer), "{}", page.display());
+    }
     for section in ["NAME", "OPTIONS", "FILTER", "EXAMPLES", "VERSION"] {
         assert!(
             page.contains(&format!("\n.SH {section}\n")),

@@ -86,9 +86,12 @@ impl Model {
         }
     }
 
-    /// Checks that a store has exactly the state after a prefix of the observations, and that
-    /// the prefix contains at least the first `acknowledged`.
+    /// Checks that a store has its options and exactly the state after a prefix of the
+    /// observations, and that the prefix contains at least the first `acknowledged`.
     pub fn check<M: Medium>(&self, store: &Store<M>, acknowledged: u64) -> Result<(), Failure> {
+        store
+            .check_agreement(&self.options)
+            .map_err(|error| Failure(error.to_string()))?;
         let recovered = store.sequence();
         if recovered < acknowledged {
             return Err(Failure(format!(
@@ -120,6 +123,7 @@ pub fn options(filter: &str, blocks: u64) -> CreateOptions {
         .seed(SEED)
         .log_size(4096)
         .audit(AUDIT_BYTES)
+        .max_fpr(0.125)
 }
 
 /// A store in use, from opening it until a crash.

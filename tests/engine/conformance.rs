@@ -267,6 +267,23 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&rate), "{}", rate);
     }
 
+    /// `explain` relies on it.
+    #[test]
+    fn a_key_that_cannot_be_forgotten_is_seen(
+        spec in any_spec(), memory_bits in any_memory_bits(), stream in any_stream(0..600),
+    ) {
+        let Ok(mut state) = FilterState::new(&spec, memory_bits) else { return Ok(()) };
+        state.observe_batch(&stream);
+        for observation in stream {
+            let fingerprint = observation.fingerprint;
+            let FilterState { filter, region, registers, .. } = &state;
+            if !filter.may_have_forgotten(region, registers, fingerprint) {
+                let verdict = filter.contains(region, registers, fingerprint);
+                prop_assert_eq!(verdict, Verdict::Seen, "{}", spec);
+            }
+        }
+    }
+
     /// A checkpoint copies only declared changes; an undeclared one would be lost.
     #[test]
     fn every_change_is_declared(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dedupstore::store::format::{frame_offsets, superblock_offsets};
 use dedupstore::store::{Store, StoreError};
-use dedupstore::{FilterSpec, SeenSetBuilder, registry, state_digest};
+use dedupstore::{FilterSpec, registry, state_digest};
 use dedupstore_tests::{fixture, root};
 use dedupstore_tools::golden;
 use tempfile::TempDir;
@@ -41,35 +41,42 @@ fn copy_directory(from: &Path, to: &Path) {
     }
 }
 
+fn golden_spec_of(name: &str) -> FilterSpec {
+    let descriptor = registry().iter().find(|it| it.name == name);
+    golden::store_filter(descriptor.expect("a filter"))
+}
+
 /// The golden stores were created by version 1 and never change. `cargo xtask golden NAME` adds the
 /// store of a new filter.
 #[test]
 fn stores_of_version_1_can_be_opened() {
-    let plain = registry().iter().map(|descriptor| (descriptor.name, 0));
-    let audited = [("bloom", 4096), ("stable", 4096)];
-    for (name, audit_bytes) in plain.chain(audited) {
-        let kept = fixture("stores").join(match audit_bytes {
-            0 => golden::store_name(name),
-            _ => format!("version-1-{name}-audited.dds"),
-        });
-        let spec: FilterSpec = name.parse().expect("a filter");
-        let spec = golden::store_filter(spec.descriptor());
+    let plain = registry().iter().map(|descriptor| {
+        let name = descriptor.name;
+        let options = golden::options(&golden_spec_of(name));
+        (golden::store_name(name), options, None)
+    });
+    let audited = ["bloom", "stable"].map(|name| {
+        let options = golden::options(&golden_spec_of(name)).audit(4096);
+        (format!("version-1-{name}-audited.dds"), options, None)
+    });
+    let limited = golden::options(&golden_spec_of("bloom")).max_fpr(0.01);
+    let limited = (
+        "version-1-bloom-limited.dds".to_owned(),
+        limited,
+        Some(0.01),
+    );
+    for (name, options, max_fpr) in plain.chain(audited).chain([limited]) {
         let directory = TempDir::new().expect("a temporary directory");
         let path = directory.path().join("copy.dds");
-        copy_directory(&kept, &path);
+        copy_directory(&fixture("stores").join(&name), &path);
         let store = Store::open(&path).expect("it opens");
-        assert_eq!(store.spec(), &spec);
-        assert_eq!(store.audit_bytes(), audit_bytes);
+        store.check_agreement(&options).expect("the same options");
+        assert_eq!(store.max_fpr(), max_fpr, "{name}");
         assert!(
             store.recovery().replayed > 0,
             "the golden store has a log to replay"
         );
-        let mut set = SeenSetBuilder::new(&spec)
-            .memory_bits(golden::MEMORY_BITS)
-            .seed(golden::SEED)
-            .audit(audit_bytes)
-            .build()
-            .expect("small");
+        let mut set = options.in_memory().expect("small");
         for key in golden::keys() {
             set.observe(&key);
         }
@@ -81,15 +88,59 @@ fn stores_of_version_1_can_be_opened() {
     }
 }
 
+/// A store without a limit has zeros at its place, as before there were limits.
+#[test]
+fn a_limit_is_written_only_if_there_is_one() {
+    let offsets = superblock_offsets();
+    let at = offsets.iter().find(|(_, field)| *field == "max fpr");
+    let at = at.expect("a field").0;
+    let directory = TempDir::new().expect("a temporary directory");
+    for (number, limit) in [None, Some(0.25)].into_iter().enumerate() {
+        let options = golden::options(&golden_spec_of("bloom"));
+        let options = match limit {
+            Some(limit) => options.max_fpr(limit),
+            None => options,
+        };
+        let path = directory.path().join(format!("{number}.dds"));
+        drop(Store::create(&path, &options).expect("created"));
+        let image = fs::read(path.join("image.0")).expect("there");
+        let bits = limit.map_or(0, f64::to_bits);
+        assert_eq!(image[at..at + 8], bits.to_le_bytes());
+        assert_eq!(image[16] & 4 != 0, limit.is_some());
+    }
+}
+
+/// The feature without a rate, or with one that is no probability.
+#[test]
+fn an_impossible_limit_is_corruption() {
+    for limit in [0.0, -1.0, 1.5, f64::NAN, f64::INFINITY] {
+        let features = 5u32.to_le_bytes();
+        let limit_bytes = limit.to_bits().to_le_bytes();
+        let (_directory, path) =
+            with_superblock_fields(&[(16, &features[..]), (120, &limit_bytes[..])]);
+        let error = error_of(&path);
+        assert!(
+            matches!(error, StoreError::Corrupt(_)) && error.to_string().contains("byte 120"),
+            "{limit}: {error}"
+        );
+    }
+}
+
 /// Copies a golden store, changes a field of its superblocks, and corrects their checksums.
 fn with_superblock_field(offset: usize, value: &[u8]) -> (TempDir, std::path::PathBuf) {
+    with_superblock_fields(&[(offset, value)])
+}
+
+fn with_superblock_fields(fields: &[(usize, &[u8])]) -> (TempDir, std::path::PathBuf) {
     let directory = TempDir::new().expect("a temporary directory");
     let path = directory.path().join("copy.dds");
     copy_directory(&fixture("stores").join("version-1-bloom.dds"), &path);
     for image in ["image.0", "image.1"] {
         let file = path.join(image);
         let mut bytes = fs::read(&file).expect("there");
-        bytes[offset..offset + value.len()].copy_from_slice(value);
+        for &(offset, value) in fields {
+            bytes[offset..offset + value.len()].copy_from_slice(value);
+        }
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&[0; 32]);
         hasher.update(&bytes[..4092]);
@@ -147,11 +198,11 @@ fn newer_formats_are_rejected_with_their_version() {
         "{error}"
     );
     assert!(error.to_string().contains("format version 7"), "{error}");
-    let (_directory, path) = with_superblock_field(16, &4u32.to_le_bytes());
+    let (_directory, path) = with_superblock_field(16, &8u32.to_le_bytes());
     let error = error_of(&path);
     assert!(
-        matches!(error, StoreError::UnknownFeatures { bits: 4, .. }),
+        matches!(error, StoreError::UnknownFeatures { bits: 8, .. }),
         "{error}"
     );
-    assert!(error.to_string().contains("features 0x00000004"), "{error}");
+    assert!(error.to_string().contains("features 0x00000008"), "{error}");
 }

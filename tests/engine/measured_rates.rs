@@ -50,7 +50,7 @@ fn blocked_theory(k: i32, keys_per_line: f64) -> f64 {
 fn blocked_follows_its_formula_and_has_almost_no_false_negatives() {
     let distinct = 600_000u64;
     for (bits, tolerance) in [(8, 0.05), (16, 0.16)] {
-        let (fpr, fnr) = rates("shuffle:60", "blocked", distinct * bits);
+        let (fpr, fnr) = rates("shuffle:60", "blocked:k=4,cap=70", distinct * bits);
         let theory = blocked_theory(4, 512.0 / bits as f64);
         assert!(
             (fpr / theory - 1.0).abs() < tolerance,
@@ -59,7 +59,7 @@ fn blocked_follows_its_formula_and_has_almost_no_false_negatives() {
         assert_eq!(fnr, 0.0, "{bits} bits");
     }
     for (stream, distinct) in [("shuffle:15", 150_000), ("shuffle:60", 600_000)] {
-        let (fpr, fnr) = rates(stream, "blocked", distinct * 4);
+        let (fpr, fnr) = rates(stream, "blocked:k=4,cap=70", distinct * 4);
         assert!((0.0435..0.047).contains(&fpr), "{stream}: {fpr}");
         assert!(fnr < 0.001, "{stream}: {fnr}");
     }
@@ -84,7 +84,7 @@ fn slot_keeps_its_bound_with_one_bit_per_key() {
 #[test]
 fn false_positive_bounds_hold_in_small_memory() {
     for (filter, bound) in [
-        ("blocked", 0.71f64.powi(4)),
+        ("blocked:k=4,cap=70", 0.71f64.powi(4)),
         ("recent", 42.0 / 4095.0),
         ("word", 8.0 / 255.0),
         ("aging", 1.0 - (1.0 - 0.52f64.powi(6)).powi(2)),

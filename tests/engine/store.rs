@@ -198,9 +198,11 @@ fn files_keep_the_sizes_of_the_layout() {
             .sum()
     };
     let mut store = Store::create(&path, &create).expect("created");
-    assert_eq!(used(), expected);
+    // While a writer has the store open, `lock` holds its process id.
+    let lock = std::fs::read(path.join("lock")).expect("there").len() as u64;
+    assert_eq!(used(), expected + lock);
     feed(&mut store, &keys(0..500_000), 5000);
-    assert_eq!(used(), expected);
+    assert_eq!(used(), expected + lock);
     store.close().expect("closed");
     assert_eq!(used(), expected);
 }
@@ -258,6 +260,50 @@ fn dropped_verdicts_poison_the_store_and_are_forgotten() {
     drop(store);
     let store = Store::open(&path).expect("opened");
     assert_eq!(store.sequence(), 10);
+}
+
+/// No write to a deleted file fails, so the store has to look.
+#[cfg(unix)]
+#[test]
+fn a_store_deleted_under_its_writer_fails_at_the_next_sync_and_at_the_close() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let create = options("bloom", 100_000, 1 << 20);
+    let path = directory.path().join("a.dds");
+    let mut store = Store::create(&path, &create).expect("created");
+    store.observe(b"a").expect("recorded");
+    std::fs::remove_dir_all(&path).expect("removed");
+    assert!(matches!(store.sync(), Err(StoreError::Deleted { .. })));
+    // Every later call says so, too.
+    let error = store.observe(b"b").expect_err("deleted");
+    assert!(matches!(error, StoreError::Deleted { .. }), "{error}");
+
+    let store = Store::create(&path, &create).expect("created");
+    std::fs::remove_file(path.join("log.1")).expect("removed");
+    let error = store.close().expect_err("deleted");
+    assert!(error.to_string().contains("log.1 was deleted"), "{error}");
+    std::fs::remove_dir_all(&path).expect("removed");
+
+    let mut store = Store::create(&path, &create).expect("created");
+    store.observe(b"a").expect("recorded");
+    std::fs::rename(&path, directory.path().join("b.dds")).expect("moved");
+    store.close().expect("a moved store is not deleted");
+}
+
+#[test]
+fn a_settled_store_has_the_numbers_of_the_closed_store() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("a.dds");
+    let create = options("bloom", 100_000, 1 << 20);
+    let mut store = Store::create(&path, &create).expect("created");
+    store.observe(b"a").expect("recorded");
+    let generation = store.generation();
+    store.settle().expect("settled");
+    assert_eq!(store.generation(), generation + 1);
+    assert_eq!(store.durable_sequence(), 1);
+    drop(store);
+    let store = Store::open(&path).expect("opened");
+    assert_eq!(store.recovery().replayed, 0);
+    assert_eq!(store.generation(), generation + 1);
 }
 
 /// A medium in memory that counts itself, to show when the last user has dropped it.

@@ -141,7 +141,7 @@ fn inspecting_a_store_gives_the_same_in_memory_and_on_a_disk() {
     assert_eq!(in_memory, on_disk);
     assert_eq!(in_memory.log_sequence, in_memory.checkpointed_sequence + 1);
     let plain = |inspection: &dedupstore::store::Inspection| {
-        dedupstore_view::inspection_report(inspection, "links.dds", str::to_owned)
+        dedupstore_view::inspection_report(inspection, "links.dds", None, str::to_owned)
     };
     assert_eq!(plain(&in_memory), plain(&on_disk));
 }
@@ -189,11 +189,17 @@ fn damage_is_reported_equally_in_memory_and_on_a_disk() {
 fn a_store_is_recognized_by_the_names_of_its_files() {
     let path = Path::new("links.dds");
     let all = ["image.0", "image.1", "log.0", "log.1", "mark", "lock"];
-    assert!(check_names(path, |name| all.contains(&name)).is_ok());
+    assert!(check_names(path, |name| Ok(all.contains(&name))).is_ok());
     for missing in all {
-        let found = check_names(path, |name| name != missing && all.contains(&name));
+        let found = check_names(path, |name| Ok(name != missing && all.contains(&name)));
         let error = found.expect_err("a file is missing").to_string();
-        let expected = format!("links.dds is not a store: it has no file `{missing}`");
-        assert_eq!(error, expected);
+        assert_eq!(error, format!("links.dds lacks the file `{missing}`"));
     }
+    for only in all {
+        let error = check_names(path, |name| Ok(name == only)).expect_err("files are missing");
+        assert!(error.to_string().starts_with("links.dds lacks the files "));
+    }
+    let error = check_names(path, |_| Ok(false)).expect_err("no file");
+    let expected = "links.dds is not a store: it has no file `image.0`";
+    assert_eq!(error.to_string(), expected);
 }

@@ -55,6 +55,7 @@ const EXPECTED: &[Expected] = &[
     of("word", (0.03, 0.02), (0.06, LOOSE)),
     of("aging", (0.05, 0.03), (0.06, 0.06)),
     of("blocked", (0.05, 0.05), (0.06, 0.06)),
+    of("blocked:k=4,cap=70", (0.05, 0.05), (0.06, 0.06)),
     of("blocked:cap=100", (0.02, 0.0), (0.06, 0.0)),
     of("buffer", (0.0, 0.01), (0.0, 0.06)),
     of("buffer:policy=clock", (0.0, 0.01), (0.0, 0.06)),

@@ -6,6 +6,7 @@ use crate::source_files::source_files;
 
 /// The files that may contain `unsafe` code; see ARCHITECTURE.md.
 const UNSAFE_MODULES: &[&str] = &[
+    "cli/src/inherited.rs",
     "engine/src/prefetch.rs",
     "engine/src/store/disk/live_region.rs",
     "tests/benches/contenders/mod.rs",
@@ -73,6 +74,29 @@ fn engine_and_cli_do_not_panic_on_purpose() {
             assert!(
                 comment || !found,
                 "{}:{}: {line}",
+                path.display(),
+                number + 1
+            );
+        }
+    }
+}
+
+/// These macros panic if the stream cannot be written, for example because its reader has ended.
+#[test]
+fn the_command_line_prints_without_macros_that_panic() {
+    for (path, text) in source_files(&[".rs"]) {
+        if !path.starts_with("cli/src") {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]").next().unwrap_or("");
+        for (number, line) in code.lines().enumerate() {
+            let comment = line.trim_start().starts_with("//");
+            let found = ["print!(", "println!("]
+                .iter()
+                .any(|word| line.contains(word));
+            assert!(
+                comment || !found,
+                "{}:{}: use standard_error or Output: {line}",
                 path.display(),
                 number + 1
             );

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use dedupstore::filter::Descriptor;
-use dedupstore::lab::{StreamSpec, golden_states};
+use dedupstore::lab::{StreamSpec, golden_spec, golden_states};
 use dedupstore::store::{CreateOptions, OpenOptions};
 use dedupstore::{FilterSpec, registry};
 
@@ -32,10 +32,10 @@ pub fn is_state_of(line: &str, filter: &str) -> bool {
     name == Some(filter)
 }
 
-/// Returns the filter of a golden store: its defaults. A window is measured in observations and
+/// Returns the filter of a golden store: its first defaults. A window is measured in observations and
 /// passes several times, because the keys of golden stores have no times.
 pub fn store_filter(descriptor: &'static Descriptor) -> FilterSpec {
-    let defaults = FilterSpec::with_defaults(descriptor);
+    let defaults = golden_spec(descriptor);
     let window = defaults.with("clock", "count");
     match window.and_then(|spec| spec.with("span", "600")) {
         Ok(window) => window,
@@ -54,16 +54,20 @@ pub fn keys() -> Vec<Vec<u8>> {
     keys
 }
 
-/// Creates a golden store.
-pub fn create_store(path: &Path, spec: &FilterSpec, audit_bytes: u32) {
-    let options = CreateOptions::default()
+/// Returns the options of a golden store without an audit and a limit.
+pub fn options(spec: &FilterSpec) -> CreateOptions {
+    CreateOptions::default()
         .filter(spec)
         .memory_bits(MEMORY_BITS)
         .seed(SEED)
         .log_size(8192)
-        .audit(audit_bytes);
+        .audit(0)
+}
+
+/// Creates a golden store.
+pub fn create_store(path: &Path, options: &CreateOptions) {
     let opening = OpenOptions::new().threads(false);
-    let mut store = opening.create(path, &options).expect("created");
+    let mut store = opening.create(path, options).expect("created");
     for (i, key) in keys().iter().enumerate() {
         store.observe(key).expect("observed");
         if i == CHECKPOINT_AFTER {
@@ -100,6 +104,6 @@ pub fn add(filter: &str) -> Result<(), String> {
             writeln!(file, "{line}").map_err(|error| error.to_string())?;
         }
     }
-    create_store(&store, &store_filter(descriptor), 0);
+    create_store(&store, &options(&store_filter(descriptor)));
     Ok(())
 }

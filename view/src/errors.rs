@@ -5,10 +5,17 @@ use std::fmt::{self, Display};
 use dedupstore::CreateError;
 use dedupstore::filter::BuildError;
 #[cfg(not(target_family = "wasm"))]
+use dedupstore::filter::filters_that_merge;
+use dedupstore::lines::KeyOptionsError;
+#[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
+use crate::key::{
+    created_for_key, drop_options, line_end_in_words, line_end_option, selector_options,
+};
 use crate::numbers::{grouped, show_bits};
+use crate::printable::printable;
 
 /// Formats an error with the store's path and the command to run next.
 ///
@@ -27,26 +34,79 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
         // `path` may be one of two: a backup reads one store and creates another.
         StoreError::NotFound { path }
         | StoreError::NotAStore { path, .. }
-        | StoreError::AlreadyExists { path }
-        | StoreError::InUse { path } => path.display().to_string(),
+        | StoreError::MissingFiles { path, .. }
+        | StoreError::DanglingLink { path, .. }
+        | StoreError::AlreadyExists { path, .. }
+        | StoreError::NoDiskSpace { path, .. }
+        | StoreError::InUse { path, .. } => path.display().to_string(),
         _ => path.to_string(),
     };
     let next = NextStep {
         path: &path,
         remedy: error.remedy(),
     };
-    match error {
+    let message = match error {
         StoreError::Create(error) => create_error_message(error),
         StoreError::OptionMismatch {
             option,
             stored,
             requested,
-        } if let Some(flag) = flag(*option) => format!(
-            "{path} was created with {flag} {stored}, which contradicts {flag} {requested}; omit \
-             the option, or create another store: dedupstore create OTHER.dds {flag} {requested}"
-        ),
+        } => mismatch_message(&path, *option, stored, requested)
+            .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
+        StoreError::Key(error) => key_error_message(error),
         _ => format!("{}; {next}", what(&path, error)),
+    };
+    // It may quote what a file holds.
+    printable(&message).into_owned()
+}
+
+/// Formats the error of options about keys that contradict each other.
+pub fn key_error_message(error: &KeyOptionsError) -> String {
+    match error {
+        KeyOptionsError::NothingDropsParameters { normalization } => format!(
+            "--drop-parameter needs --normalize crawl; the normalization is {normalization}"
+        ),
+        _ => error.to_string(),
     }
+}
+
+/// Says that an option contradicts the store; None if the command line has no such option.
+fn mismatch_message(
+    path: &str,
+    option: CreateOption,
+    stored: &str,
+    requested: &str,
+) -> Option<String> {
+    let (created, flags) = match option {
+        CreateOption::Key => (created_for_key(stored), selector_options(requested)),
+        CreateOption::DropParameters => {
+            let created = match stored {
+                "" => "without --drop-parameter".to_owned(),
+                stored => format!("with {}", drop_options(stored)),
+            };
+            (created, drop_options(requested))
+        }
+        CreateOption::LineEnd => (
+            format!("for lines that {}", line_end_in_words(stored)),
+            line_end_option(requested).to_owned(),
+        ),
+        option => {
+            let flag = flag(option)?;
+            (
+                format!("with {flag} {stored}"),
+                format!("{flag} {requested}"),
+            )
+        }
+    };
+    // Without it, the store to create would drop nothing.
+    let needed = match option {
+        CreateOption::DropParameters => "--normalize crawl ",
+        _ => "",
+    };
+    Some(format!(
+        "{path} was created {created}, which contradicts {flags}; omit the option, or create \
+         another store: dedupstore create OTHER.dds {needed}{flags}"
+    ))
 }
 
 /// Formats the error of a repair with the store's path and the command to run next.
@@ -73,11 +133,17 @@ pub fn repair_error_message(path: impl Display, error: &RepairError) -> String {
 pub fn merge_error_message(error: &MergeError) -> String {
     match error {
         MergeError::Store { path, error } => error_message(path.display(), error),
-        _ => format!(
-            "{error}; nothing was created. Two stores can be merged if both have a `bloom` \
-             filter with the same parameters, memory, seed and normalization: compare them with \
-             `dedupstore inspect`. If they differ, feed the logs of both to one store"
+        MergeError::NoUnion { .. } => format!(
+            "{error}; nothing was created. Feed the logs of all of them to one store instead, or \
+             use a filter that can be merged for the next stores: {}",
+            filters_that_merge().join(", ")
         ),
+        _ => printable(&format!(
+            "{error}; nothing was created. Stores can be merged if they were created with the \
+             same --filter, --memory, --seed and key options: `dedupstore inspect` shows them. \
+             If they differ, feed the logs of all of them to one store instead"
+        ))
+        .into_owned(),
     }
 }
 
@@ -92,6 +158,12 @@ pub fn create_error_message(error: &CreateError) -> String {
                 Change(CreateOption::Memory)
             )
         }
+        (CreateError::OutOfMemory(error), _) => format!(
+            "cannot allocate {} of memory: the system has not enough, or a limit such as `ulimit -v` \
+             is lower; {}",
+            show_bits(error.bytes.saturating_mul(8)),
+            Change(CreateOption::Memory)
+        ),
         (CreateError::NumbersOnly { .. }, _) => {
             format!("{error}; use it with `dedupstore simulate --stream` or `dedupstore reproduce`")
         }
@@ -133,12 +205,26 @@ fn what(path: &str, error: &StoreError) -> String {
         StoreError::NotFound { .. }
         | StoreError::DirectoryNotFound { .. }
         | StoreError::NotAStore { .. }
+        | StoreError::MissingFiles { .. }
+        | StoreError::DanglingLink { .. }
         | StoreError::AlreadyExists { .. }
         | StoreError::InUse { .. }
         | StoreError::Io {
             place: Place::Path(_),
             ..
         } => error.to_string(),
+        StoreError::NoDiskSpace {
+            needed_bytes,
+            source,
+            ..
+        } => format!(
+            "cannot create {path}, which needs {} of disk: {source}",
+            show_bits(needed_bytes.saturating_mul(8))
+        ),
+        StoreError::OutOfMemory { bytes } => format!(
+            "{path}: loading it takes {} of memory, which cannot be allocated",
+            show_bits(bytes.saturating_mul(8))
+        ),
         _ => format!("{path}: {error}"),
     }
 }
@@ -151,6 +237,8 @@ fn flag(option: CreateOption) -> Option<&'static str> {
         CreateOption::Seed => Some("--seed"),
         CreateOption::LogSize => Some("--log-size"),
         CreateOption::Normalization => Some("--normalize"),
+        CreateOption::DropParameters => Some("--drop-parameter"),
+        CreateOption::MaxFpr => Some("--max-fpr"),
         _ => None,
     }
 }
@@ -177,7 +265,7 @@ impl Display for NextStep<'_> {
             ),
             Remedy::OpenExisting => write!(
                 f,
-                "use another path. If it is a store, this shows what it holds: dedupstore inspect {path}"
+                "use another path. This shows what the store holds: dedupstore inspect {path}"
             ),
             Remedy::OpenShard { path } => {
                 write!(f, "name one of its shards, for example {}", path.display())
@@ -186,10 +274,20 @@ impl Display for NextStep<'_> {
                 "nothing was changed. Install a newer version of dedupstore; `dedupstore --version` \
                  prints the version of this one",
             ),
+            Remedy::RemoveLink { target } => write!(
+                f,
+                "remove the link, or create a store at what it names: dedupstore create {}",
+                target.display()
+            ),
+            Remedy::RestoreFiles => write!(
+                f,
+                "nothing was changed. `dedupstore repair {path}` restores it without a loss if \
+                 that is possible, and reports the loss otherwise"
+            ),
             Remedy::WaitForWriter => write!(
                 f,
-                "wait until it ends, because a store has one writer at a time. Reading needs no \
-                 lock: dedupstore inspect {path}"
+                "wait until it ends, because a store has one writer at a time; with --wait, the \
+                 command waits. Reading needs no lock: dedupstore inspect {path}"
             ),
             Remedy::Repair => write!(
                 f,
@@ -198,10 +296,17 @@ impl Display for NextStep<'_> {
             ),
             Remedy::OmitOption { .. } => f.write_str("omit the option, or use another store"),
             Remedy::ChangeOption { option } => write!(f, "{}", Change(*option)),
-            Remedy::FreeDiskSpace => f.write_str(
-                "free disk space; `df -h` shows how much there is. A store that is created with a \
-                 smaller --memory needs less",
+            Remedy::CreateSmaller => f.write_str(
+                "nothing was created. Free disk space (`df -h` shows how much there is), or \
+                 create a smaller store with --memory",
             ),
+            Remedy::FreeDiskSpace => {
+                f.write_str("free disk space; `df -h` shows how much there is")
+            }
+            Remedy::FreeMemory => f.write_str(
+                "free memory (`free -h` shows how much there is), or raise the limit: ulimit -v",
+            ),
+            Remedy::TryAgain => f.write_str("run the command again"),
             Remedy::CheckPermissions => write!(
                 f,
                 "`ls -ld {path}` shows who may write there, and `findmnt -T {path}` whether the \
@@ -210,6 +315,15 @@ impl Display for NextStep<'_> {
             Remedy::ShortenPath => f.write_str("choose a shorter name or path"),
             Remedy::RaiseFileLimit => f.write_str(
                 "too many files are open; close some, or raise the limit: ulimit -n 4096",
+            ),
+            Remedy::RaiseFileSizeLimit => f.write_str(
+                "files may not be that large here; `ulimit -f` shows the limit, and a store that \
+                 is created with a smaller --memory has smaller files",
+            ),
+            Remedy::Restore => write!(
+                f,
+                "restore {path} from a backup, or run the command again to start with an empty \
+                 store"
             ),
             Remedy::Reopen => write!(
                 f,
@@ -273,8 +387,12 @@ mod tests {
             (
                 StoreError::InUse {
                     path: "a.dds".into(),
+                    holder: Some(7),
                 },
-                ["a.dds is in use", "dedupstore inspect a.dds"],
+                [
+                    "a.dds is in use by another process (PID 7)",
+                    "dedupstore inspect a.dds",
+                ],
             ),
             (
                 StoreError::Poisoned {
@@ -283,8 +401,29 @@ mod tests {
                 ["earlier failure: no room", "opening a.dds recovers"],
             ),
             (
+                StoreError::Deleted {
+                    file: StoreFile::Log0,
+                },
+                ["a.dds: log.0 was deleted", "restore a.dds from a backup"],
+            ),
+            (
+                io(io::ErrorKind::FileTooLarge),
+                ["a.dds: cannot write mark: ", "`ulimit -f`"],
+            ),
+            (
                 io(io::ErrorKind::StorageFull),
                 ["a.dds: cannot write mark: ", "free disk space"],
+            ),
+            (
+                StoreError::OutOfMemory { bytes: 1 << 30 },
+                ["a.dds: loading it takes 1 GiB", "ulimit -v"],
+            ),
+            (
+                StoreError::AlreadyExists {
+                    path: "a.dds".into(),
+                    is_store: false,
+                },
+                ["a.dds already exists and is not a store", "OTHER.dds"],
             ),
             (
                 io(io::ErrorKind::PermissionDenied),
@@ -311,6 +450,15 @@ mod tests {
                 assert!(message.contains(part), "`{part}` is not in: {message}");
             }
         }
+    }
+
+    #[test]
+    fn text_from_a_file_cannot_control_a_terminal() {
+        let forged = "\u{1b}]0;x\u{7}\u{1b}[2J".parse::<dedupstore::FilterSpec>();
+        let error = StoreError::UnknownFilter(forged.expect_err("no filter"));
+        let message = error_message("a.dds", &error);
+        assert!(!message.chars().any(char::is_control), "{message:?}");
+        assert!(message.contains("\\u{1b}"), "{message}");
     }
 
     #[test]

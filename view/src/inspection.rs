@@ -3,16 +3,30 @@
 use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::Inspection;
 
+use crate::key::{dropped_parameters, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
+use crate::printable::printable;
 
-/// Formats an inspection as text. `name` is the store's path or name; `paint` adds terminal
-/// colours to the filled part of the load bar, or returns it unchanged.
+/// How fast the counts of a store grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Observations per second.
+    pub observations: f64,
+    /// New keys per second, if their number is known.
+    pub new: Option<f64>,
+}
+
+/// Formats an inspection as text. `name` is the store's path or name; `rates` are those since
+/// the last inspection, if there was one; `paint` adds terminal colours to the filled part of the
+/// load bar, or returns it unchanged.
 pub fn inspection_report(
     inspection: &Inspection,
     name: &str,
+    rates: Option<Rates>,
     paint: impl Fn(&str) -> String,
 ) -> String {
     let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
+    let name = &*printable(name);
     let mut page = format!("{name}\n");
     let mut group = |title: &str, rows: &[(&str, String)]| {
         page += &format!("\n{title}\n");
@@ -31,28 +45,56 @@ pub fn inspection_report(
                 format!("{}, seed {}", inspection.hash_scheme, inspection.seed),
             ),
             (
+                "key",
+                match &inspection.key {
+                    Some(rule) => printable(&key_in_words(rule)).into_owned(),
+                    None => "not recorded; give the same key options to every run".to_owned(),
+                },
+            ),
+            (
                 "normalization",
                 match inspection.normalization.as_str() {
                     "" => "none".to_owned(),
-                    name => name.to_owned(),
+                    name => {
+                        let dropped = dropped_parameters(inspection.key.as_deref());
+                        printable(&format!("{name}{dropped}")).into_owned()
+                    }
                 },
             ),
         ],
     );
-    group(
-        "At the last checkpoint",
-        &[
-            ("observations", grouped(inspection.observations)),
-            ("new", grouped(inspection.new)),
-            ("seen", grouped(inspection.seen)),
-            ("load", bar(inspection.load, paint)),
-            (
-                "estimated FPR",
-                percent(Some(inspection.estimated_fpr)) + " for the next new key",
-            ),
-            ("forecast", forecast(inspection)),
-        ],
-    );
+    let in_log = inspection.live_observations > inspection.checkpointed_sequence;
+    if in_log && !inspection.exact {
+        group("Now", &live_rows(inspection, &paint));
+    }
+    if let Some(rates) = rates {
+        group("Since the last refresh", &rate_rows(rates));
+    }
+    let mut counts = vec![
+        ("observations", grouped(inspection.observations)),
+        ("new", grouped(inspection.new)),
+        ("seen", grouped(inspection.seen)),
+        ("load", bar(inspection.load, &paint)),
+        (
+            "estimated FPR",
+            percent(Some(inspection.estimated_fpr)) + " for the next new key",
+        ),
+        (
+            "limit",
+            match inspection.max_fpr {
+                Some(limit) => {
+                    format!("`filter` stops before an FPR of {}", percent(Some(limit)))
+                }
+                None => "none".to_owned(),
+            },
+        ),
+    ];
+    counts.extend(forecast(inspection));
+    let title = match in_log && inspection.exact {
+        true => "Now",
+        false => "At the last checkpoint",
+    };
+    group(title, &counts);
     match &inspection.audit {
         Some(audit) => group(
             "Measured by the audit, with 95 % confidence intervals",
@@ -67,10 +109,6 @@ pub fn inspection_report(
         ),
     }
     if let Some(by) = inspection.predicted_by {
-        let predicted = |share: Option<f64>| match share {
-            Some(share) if share < 1e-6 => "0 %".to_owned(),
-            share => percent(share),
-        };
         let distinct = inspection.predicted_distinct.unwrap_or(0);
         let sampled = inspection.audit.as_ref();
         let title = match sampled.is_some_and(|audit| !audit.gaps.is_empty()) {
@@ -83,13 +121,13 @@ pub fn inspection_report(
                 ("distinct keys", format!("about {}", grouped(distinct))),
                 (
                     "FPR",
-                    predicted(inspection.predicted_fpr) + " for the next new key",
+                    percent(inspection.predicted_fpr) + " for the next new key",
                 ),
                 (
                     "FNR",
-                    predicted(inspection.predicted_fnr) + " for the next repeat",
+                    percent(inspection.predicted_fnr) + " for the next repeat",
                 ),
-                ("load", predicted(inspection.predicted_load)),
+                ("load", percent(inspection.predicted_load)),
                 ("formula", by.to_owned()),
             ],
         );
@@ -131,6 +169,40 @@ pub fn inspection_report(
     page
 }
 
+/// Returns what is known of the state with the log, if the other figures are without it.
+fn live_rows(
+    inspection: &Inspection,
+    paint: impl Fn(&str) -> String,
+) -> Vec<(&'static str, String)> {
+    let mut rows = vec![("observations", grouped(inspection.live_observations))];
+    if let (Some(new), Some(seen)) = (inspection.live_new, inspection.live_seen) {
+        rows.push(("new", grouped(new)));
+        rows.push(("seen", grouped(seen)));
+    }
+    if let (Some(load), Some(rate)) = (inspection.live_load, inspection.live_estimated_fpr) {
+        rows.push(("load", bar(load, paint)));
+        rows.push((
+            "estimated FPR",
+            percent(Some(rate)) + " for the next new key",
+        ));
+    } else {
+        let memory = show_bits(inspection.region_bytes.saturating_mul(8));
+        rows.push((
+            "more",
+            format!("--exact replays the log into {memory} of memory, and shows all of this"),
+        ));
+    }
+    rows
+}
+
+fn rate_rows(rates: Rates) -> Vec<(&'static str, String)> {
+    let per_second = |rate: f64| format!("{} per second", grouped(rate.round() as u64));
+    vec![
+        ("observations", per_second(rates.observations)),
+        ("new", rates.new.map_or("unknown".to_owned(), per_second)),
+    ]
+}
+
 fn age(inspection: &Inspection) -> u64 {
     let created = inspection.created_unix_seconds;
     let until_checkpoint = inspection.checkpoint_unix_seconds.saturating_sub(created);
@@ -151,6 +223,7 @@ fn log_space(inspection: &Inspection, name: &str) -> String {
         );
     }
     if let Some(damage) = &inspection.damage {
+        let damage = printable(damage);
         text += &format!("; {damage}; run `dedupstore verify {name}`");
     }
     text
@@ -164,29 +237,51 @@ fn bar(share: f64, paint: impl Fn(&str) -> String) -> String {
     format!("{full}{empty} {}", percent(Some(share)))
 }
 
-/// Says when the store will be too full, and what to do then.
-fn forecast(inspection: &Inspection) -> String {
-    let Some(forecast) = inspection.forecast else {
-        return match inspection.observations {
-            0 => "no observations yet".to_owned(),
-            _ => "the load reaches a steady state".to_owned(),
-        };
+/// Says when the store will be too full, what it becomes after that, and what to do.
+fn forecast(inspection: &Inspection) -> Vec<(&'static str, String)> {
+    if inspection.observations == 0 {
+        return vec![("forecast", "no observations yet".to_owned())];
+    }
+    let passed = inspection.forecast.map(|forecast| {
+        let comfortable = percent(Some(forecast.comfortable_load));
+        match (forecast.observations_left, forecast.seconds_left) {
+            (0, _) => format!(
+                "above the recommended load of {comfortable}; create a larger store for the next \
+                 keys: dedupstore create OTHER.dds"
+            ),
+            (left, None) => format!(
+                "{comfortable} load after {}",
+                plural(left, "more observation")
+            ),
+            (left, Some(seconds)) => format!(
+                "{comfortable} load after {}, in {} at this rate",
+                plural(left, "more observation"),
+                duration(seconds)
+            ),
+        }
+    });
+    let in_the_end = match (inspection.steady_state, inspection.only_fills) {
+        (Some(state), _) => Some(format!(
+            "settles at {} load, where {} of new keys are reported as seen",
+            percent(Some(state.load)),
+            percent(Some(state.fpr)),
+        )),
+        (None, Some(true)) => {
+            Some("only fills, until every new key is reported as seen".to_owned())
+        }
+        (None, _) => None,
     };
-    let comfortable = percent(Some(forecast.comfortable_load));
-    match (forecast.observations_left, forecast.seconds_left) {
-        (0, _) => format!(
-            "above the recommended load of {comfortable}; create a larger store for the next \
-             keys: dedupstore create OTHER.dds"
-        ),
-        (left, None) => format!(
-            "{comfortable} load after {}",
-            plural(left, "more observation")
-        ),
-        (left, Some(seconds)) => format!(
-            "{comfortable} load after {}, in {} at this rate",
-            plural(left, "more observation"),
-            duration(seconds)
-        ),
+    let rows: Vec<(&'static str, String)> = passed
+        .map(|text| ("forecast", text))
+        .into_iter()
+        .chain(in_the_end.map(|text| ("in the end", text)))
+        .collect();
+    match rows.is_empty() {
+        true => vec![(
+            "forecast",
+            "unknown: there is no formula for this filter".to_owned(),
+        )],
+        false => rows,
     }
 }
 
@@ -236,7 +331,85 @@ fn audit_rows(audit: &AuditReport) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
+    use dedupstore::store::{CreateOptions, InMemory, StoreFile, inspect_on};
+
     use super::*;
+
+    /// Inspects a store whose filter has observed so many different keys.
+    fn inspected(options: &CreateOptions, keys: u64) -> Inspection {
+        let mut set = options.in_memory().expect("small");
+        for key in 0..keys {
+            set.observe(key.to_le_bytes());
+        }
+        let primed = options.primed(set, [1; 16], 900).expect("the same options");
+        let layout = primed.layout();
+        let mut files = StoreFile::ALL.map(|file| vec![0; layout.file_bytes(file) as usize]);
+        for part in primed.parts().expect("encoded") {
+            let at = part.offset as usize;
+            files[part.file as usize][at..at + part.bytes.len()].copy_from_slice(&part.bytes);
+        }
+        inspect_on(&InMemory::holding(files, 1000)).expect("inspected")
+    }
+
+    fn report(filter: &str, keys: u64) -> String {
+        let options = CreateOptions::new(filter).expect("a filter");
+        let options = options.memory("4KiB").seed(1).log_size("1MiB");
+        inspection_report(&inspected(&options, keys), "a.dds", None, str::to_owned)
+    }
+
+    #[test]
+    fn the_forecast_says_whether_the_filter_settles() {
+        for (filter, keys, parts) in [
+            ("bloom:k=4", 0, ["forecast       no observations yet", ""]),
+            (
+                "blocked:k=6,cap=100",
+                100,
+                [
+                    "50.0 % load after",
+                    "in the end     only fills, until every",
+                ],
+            ),
+            (
+                "blocked:k=6,cap=100",
+                100_000,
+                ["100 %\n", "above the recommended load of 50.0 %"],
+            ),
+            (
+                "blocked:k=6,cap=85",
+                100,
+                [
+                    "50.0 % load after",
+                    "in the end     settles at 84.8 % load, where 37.1 %",
+                ],
+            ),
+            (
+                "stable",
+                100,
+                [
+                    "in the end     settles at 33.3 % load, where 11.1 %",
+                    "limit          none",
+                ],
+            ),
+            ("slot:values=1", 100, ["in the end     only fills", ""]),
+        ] {
+            let report = report(filter, keys);
+            for part in parts {
+                assert!(
+                    report.contains(part),
+                    "{filter}: `{part}` is not in {report}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_of_a_store_is_shown() {
+        let options = CreateOptions::default().memory("4KiB").log_size("1MiB");
+        let inspection = inspected(&options.max_fpr(0.02), 10);
+        let report = inspection_report(&inspection, "a.dds", None, str::to_owned);
+        let limit = "limit          `filter` stops before an FPR of 2.00 %";
+        assert!(report.contains(limit), "{report}");
+    }
 
     #[test]
     fn the_load_bar_has_twenty_cells() {

@@ -4,12 +4,21 @@
 //! errors. This crate turns them into text: numbers with units, the report of
 //! `dedupstore inspect`, and the sentence that names the command to run after an error.
 
+mod drop_chance;
 mod errors;
 mod inspection;
+mod key;
 mod numbers;
+mod printable;
 
+pub use drop_chance::{LimitReached, drop_chance_warning};
 #[cfg(not(target_family = "wasm"))]
 pub use errors::merge_error_message;
-pub use errors::{build_error_message, create_error_message, error_message, repair_error_message};
-pub use inspection::inspection_report;
+pub use errors::{
+    build_error_message, create_error_message, error_message, key_error_message,
+    repair_error_message,
+};
+pub use inspection::{Rates, inspection_report};
+pub use key::{key_in_words, key_options, key_options_quoted};
 pub use numbers::{duration, grouped, percent, plural, show_bits};
+pub use printable::{printable, printable_json};

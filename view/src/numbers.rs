@@ -27,11 +27,19 @@ pub fn percent(share: Option<f64>) -> String {
     match share.map(|share| 100.0 * share) {
         None => "–".to_owned(),
         Some(0.0) => "0 %".to_owned(),
-        Some(percent) if percent >= 10.0 => format!("{percent:.1} %"),
-        Some(percent) if percent >= 1.0 => format!("{percent:.2} %"),
-        Some(percent) if percent >= 0.001 => format!("{percent:.3} %"),
-        Some(percent) if percent >= 1e-9 => format!("{percent:.1e} %"),
+        Some(percent) if percent >= 1e-9 => format!("{} %", three_digits(percent)),
         Some(_) => "under 1e-9 %".to_owned(),
+    }
+}
+
+/// Formats a positive number below 1000 with three significant digits.
+fn three_digits(number: f64) -> String {
+    // The exponent after rounding: 9.996 is 10.0.
+    let scientific = format!("{number:.2e}");
+    let exponent = scientific.split('e').nth(1);
+    match exponent.and_then(|exponent| exponent.parse::<i32>().ok()) {
+        Some(exponent @ -3..=2) => format!("{number:.digits$}", digits = (2 - exponent) as usize),
+        _ => scientific,
     }
 }
 
@@ -77,8 +85,21 @@ mod tests {
         assert_eq!(percent(Some(0.0)), "0 %");
         assert_eq!(percent(Some(0.16361)), "16.4 %");
         assert_eq!(percent(Some(0.0163)), "1.63 %");
-        assert_eq!(percent(Some(0.000_163)), "0.016 %");
-        assert_eq!(percent(Some(0.000_001)), "1.0e-4 %");
+        for (share, text) in [
+            (1.0, "100 %"),
+            (0.9996, "100 %"),
+            (0.5, "50.0 %"),
+            (0.099_97, "10.0 %"),
+            (0.009_997, "1.00 %"),
+            (0.0084, "0.840 %"),
+            (0.000_163, "0.0163 %"),
+            (0.000_016_3, "0.00163 %"),
+            (0.000_001, "1.00e-4 %"),
+            (8.24e-11, "8.24e-9 %"),
+            (1e-30, "under 1e-9 %"),
+        ] {
+            assert_eq!(percent(Some(share)), text);
+        }
     }
 
     #[test]

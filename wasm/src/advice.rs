@@ -10,7 +10,7 @@ use crate::js_error;
 use crate::key_choice::{KeyChoice, KeySpec};
 use crate::line_feed::{KeyedLine, LineFeed};
 use crate::log_part::LogPart;
-use crate::setting_error::build_error;
+use crate::setting_error::create_error;
 
 /// The seed of the fingerprints. It selects the keys of the sample; the command line uses
 /// the same.
@@ -146,7 +146,7 @@ impl Adviser {
             sample: Some(&self.sample),
             ..Question::of_memory(requirements.memory_bits as u64)
         };
-        let advice = advise::advise(&question).map_err(|error| js_error(build_error(&error)))?;
+        let advice = advise::advise(&question).map_err(|error| js_error(create_error(&error)))?;
         Ok(Advice::new(advice).into_ts()?)
     }
 }

@@ -1,6 +1,7 @@
 //! The part of each line that is its key.
 
-use dedupstore::lines::{JsonPath, KeyReader, KeySelector, Normalization};
+use dedupstore::lines::{FieldList, JsonPath, KeyReader, KeyRule, KeySelector, Normalization};
+use dedupstore_view::key_options;
 use serde::{Deserialize, Serialize};
 use tsify::Tsify;
 
@@ -45,83 +46,66 @@ pub struct Fields {
 /// A key specification that the engine accepted.
 #[derive(Clone)]
 pub struct KeyChoice {
-    selector: KeySelector,
-    normalization: Normalization,
-    options: Vec<String>,
+    rule: KeyRule,
 }
 
 impl KeyChoice {
     /// Fails if the specification is invalid, or if this build of the engine lacks the
     /// feature. The error is a sentence for the page's user.
     pub fn new(spec: &KeySpec) -> Result<Self, String> {
-        let (selector, mut options) = match &spec.part {
-            KeyPart::Line => (KeySelector::WholeLine, Vec::new()),
+        let selector = match &spec.part {
+            KeyPart::Line => KeySelector::WholeLine,
             KeyPart::Fields(fields) => select_fields(fields)?,
             KeyPart::Json(path) => {
-                let path_parsed = path.parse::<JsonPath>().map_err(|it| it.to_string())?;
-                let options = vec!["--json-key".to_owned(), path.clone()];
-                (KeySelector::Json(path_parsed), options)
+                KeySelector::Json(path.parse::<JsonPath>().map_err(|it| it.to_string())?)
             }
-            KeyPart::Regex(expression) => (
-                pattern(expression)?,
-                vec!["--key-regex".to_owned(), expression.clone()],
-            ),
+            KeyPart::Regex(expression) => pattern(expression)?,
         };
-        let mut normalization = Normalization::None;
+        let mut rule = KeyRule::from(selector);
         if spec.normalize {
-            normalization = url_normalization().ok_or(
+            rule.normalization = url_normalization().ok_or(
                 "This engine cannot normalize URLs. The command line can: --normalize whatwg.",
             )?;
-            options.extend(["--normalize".to_owned(), "whatwg".to_owned()]);
         }
-        Ok(KeyChoice {
-            selector,
-            normalization,
-            options,
-        })
+        Ok(KeyChoice { rule })
     }
 
     /// The command-line options for the same key, one word each, not quoted.
-    pub fn options(&self) -> &[String] {
-        &self.options
+    pub fn options(&self) -> Vec<String> {
+        key_options(&self.rule)
     }
 
-    /// The normalization of keys.
+    /// The rule, as a store records it.
     #[cfg(feature = "stores")]
-    pub fn normalization(&self) -> Normalization {
-        self.normalization
+    pub fn rule(&self) -> KeyRule {
+        self.rule.clone()
     }
 
     /// A reader of these keys.
     pub fn reader(&self) -> KeyReader {
-        KeyReader::new(self.selector.clone(), self.normalization)
+        KeyReader::of(self.rule.clone())
     }
 
     /// A reader of the same keys with another normalization.
     pub fn reader_with(&self, normalization: Normalization) -> KeyReader {
-        KeyReader::new(self.selector.clone(), normalization)
+        let mut rule = self.rule.clone();
+        rule.normalization = normalization;
+        KeyReader::of(rule)
     }
 }
 
-fn select_fields(fields: &Fields) -> Result<(KeySelector, Vec<String>), String> {
-    let Fields { numbers, delimiter } = fields;
+fn select_fields(Fields { numbers, delimiter }: &Fields) -> Result<KeySelector, String> {
     let byte = match delimiter.as_deref().map(str::as_bytes) {
         None | Some([]) => None,
         Some(&[byte]) => Some(byte),
         Some(_) => return Err("The delimiter must be one byte.".to_owned()),
     };
     let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    let mut options = vec!["--field".to_owned(), texts.join(",")];
-    if let Some(byte) = byte {
-        let text = match byte {
-            b'\t' => "\\t".to_owned(),
-            other => char::from(other).to_string(),
-        };
-        options.extend(["--delimiter".to_owned(), text]);
-    }
-    let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
-    let selector = KeySelector::fields(&numbers, byte).map_err(|it| it.to_string())?;
-    Ok((selector, options))
+    let fields = texts.join(",").parse::<FieldList>();
+    Ok(KeySelector::fields(
+        fields.map_err(|it| it.to_string())?,
+        byte,
+    ))
 }
 
 #[cfg(feature = "patterns")]
@@ -142,8 +126,7 @@ fn pattern(_: &str) -> Result<KeySelector, String> {
 
 /// The normalization of URLs; None if this build of the engine has none.
 pub fn url_normalization() -> Option<Normalization> {
-    let last = Normalization::ALL.last().copied();
-    last.filter(|&normalization| normalization != Normalization::None)
+    "whatwg".parse().ok()
 }
 
 /// Bytes as text for the page, cut if it is long.

@@ -9,7 +9,7 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use crate::js_error;
-use crate::key_choice::{KeyChoice, KeySpec, shown};
+use crate::key_choice::{KeyChoice, KeySpec};
 use crate::line_feed::{KeyedLine, LineFeed};
 use crate::log_part::LogPart;
 use crate::profile::{KeyCount, LineProfile, LinesOverTime};
@@ -129,7 +129,7 @@ impl KeyFeed {
             lines_without_key: self.feed.lines_without_key(),
             top_keys: top_keys
                 .map(|(key, count)| KeyCount {
-                    key: shown(key),
+                    key: self.feed.shown_key(key),
                     count,
                 })
                 .collect(),

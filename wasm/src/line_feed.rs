@@ -4,7 +4,7 @@ use dedupstore::lab::Sampling;
 use dedupstore::lines::{KeyReader, LineBuffer, LineTooLong, Lines};
 use dedupstore::{Fingerprint, KeyHasher};
 
-use crate::key_choice::KeyChoice;
+use crate::key_choice::{KeyChoice, shown};
 
 const DELIMITER: u8 = b'\n';
 
@@ -111,6 +111,11 @@ impl LineFeed {
     /// Whether the requested part of the log has been read.
     pub fn is_complete(&self) -> bool {
         self.extractor.is_complete()
+    }
+
+    /// A key as text for the page.
+    pub fn shown_key(&self, key: &[u8]) -> String {
+        shown(self.extractor.keys.shown(key))
     }
 
     /// Lines read so far, inside the sample or not.

@@ -84,7 +84,7 @@ fn examine(
         warning: log_format::warning(&shape, head),
         candidates,
         key,
-        options: choice.options().to_vec(),
+        options: choice.options(),
         preview: preview(&choice, head, preview_rows),
         normalization: url_normalization().map(|it| normalization_effect(&choice, it, head)),
     })
@@ -94,9 +94,12 @@ fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
     let mut reader = choice.reader();
     complete_lines(head)
         .take(rows)
-        .map(|line| PreviewRow {
-            line: shown(line),
-            key: reader.key(line).map(shown),
+        .map(|line| {
+            let key = reader.key(line).map(<[u8]>::to_vec);
+            PreviewRow {
+                line: shown(line),
+                key: key.map(|key| shown(reader.shown(&key))),
+            }
         })
         .collect()
 }

@@ -13,7 +13,7 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use crate::js_error;
-use crate::key_choice::{KeyChoice, KeySpec, shown};
+use crate::key_choice::{KeyChoice, KeySpec};
 use crate::line_feed::LineFeed;
 use crate::log_part::LogPart;
 use crate::setting_error::inside_error;
@@ -240,7 +240,7 @@ impl WatchedFilter {
             recent: inside
                 .recent()
                 .take(recent)
-                .map(|observed| ObservedKey::new(observed))
+                .map(|observed| ObservedKey::new(observed, &self.lines))
                 .collect(),
             false_positives: self.mistakes(inside.dropped()),
             false_negatives: self.mistakes(inside.missed()),
@@ -285,13 +285,16 @@ impl WatchedFilter {
             value: self.inside.cell_layout().value_in_words(value),
             matches,
             changed_at: watched.changed_at,
-            written_by: watched.written_by.as_deref().map(|key| shown(&key.key)),
+            written_by: watched
+                .written_by
+                .as_deref()
+                .map(|key| self.lines.shown_key(&key.key)),
         }
     }
 
     fn mistakes(&self, mistakes: &Mistakes) -> MistakeList {
         let latest = mistakes.latest().map(|mistake| Mistake {
-            observed: ObservedKey::new(&mistake.observed),
+            observed: ObservedKey::new(&mistake.observed, &self.lines),
             reason: mistake.reason.in_words(self.inside.cell_layout()),
         });
         MistakeList {
@@ -302,10 +305,10 @@ impl WatchedFilter {
 }
 
 impl ObservedKey {
-    fn new(observed: &lab::ObservedKey) -> Self {
+    fn new(observed: &lab::ObservedKey, lines: &LineFeed) -> Self {
         ObservedKey {
             id: format!("{:016x}", observed.fingerprint.0),
-            key: shown(&observed.key),
+            key: lines.shown_key(&observed.key),
             position: observed.position,
             verdict: verdict_name(observed.verdict),
             is_correct: observed.is_first == (observed.verdict == Verdict::New),

@@ -16,7 +16,7 @@ import { LogPartInput, keysPerSampledKey, markSample } from './setup/log-part-in
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
 import { readLink, writeLink } from './setup/share-link.js';
-import { type DownloadOffer, StoreDownload } from './store/download.js';
+import { StoreDownload } from './store/download.js';
 import { StoreInspectView } from './store/inspect-view.js';
 import { find, withCode } from './ui/element.js';
 import { InvalidInput } from './ui/invalid-input.js';
@@ -56,7 +56,7 @@ const exportView = new ExportView(currentLink);
 const storeDownload = new StoreDownload();
 let run: Run | undefined;
 let latest: Snapshot | undefined;
-let latestOffer: DownloadOffer | undefined;
+let latestRequest: RunRequest | undefined;
 /** Counts the runs, so that one that was cancelled while it started does not run. */
 let lastRun = 0;
 
@@ -80,7 +80,7 @@ find('cancel', HTMLButtonElement).addEventListener('click', () => {
   if (latest === undefined) {
     exportView.clear();
   } else {
-    storeDownload.offer(latestOffer);
+    storeDownload.offer(latestRequest);
   }
   // The focused button is gone.
   runButton.focus();
@@ -116,13 +116,11 @@ async function start(): Promise<void> {
 }
 
 function startRun(request: RunRequest): void {
-  const offer: DownloadOffer = { request, keyOptions: key.options };
-  latestOffer = offer;
+  latestRequest = request;
   storeDownload.offer(undefined);
   markSample(request.part);
   const settings = {
     seed: request.seed,
-    normalize: request.key.normalize,
     keyOptions: key.options,
     log: request.name,
   };
@@ -141,7 +139,7 @@ function startRun(request: RunRequest): void {
       update(snapshot);
       runView.finish(snapshot);
       map.offer(request);
-      storeDownload.offer(offer);
+      storeDownload.offer(request);
     },
     failed,
   });

@@ -92,8 +92,9 @@ test('from the page to the command line and back', async () => {
     // The command line's own store for the same log.
     const key = ['--field', '7'];
     const create = ['create', 'own.dds', '--filter', row.filter, '--memory', '8KiB', '--seed', '1'];
-    assert.equal(dedupstore(create, { cwd: home }).status, 0);
-    assert.equal(dedupstore(['filter', 'own.dds', ...key], { cwd: home, input: log }).status, 0);
+    assert.equal(dedupstore([...create, ...key], { cwd: home }).status, 0);
+    // Both stores record the key, so that no command names it again.
+    assert.equal(dedupstore(['filter', 'own.dds'], { cwd: home, input: log }).status, 0);
 
     const verified = dedupstore(['verify', 'seen.dds'], { cwd: home });
     assert.deepEqual([verified.status, verified.stdout], [0, '']);
@@ -101,6 +102,7 @@ test('from the page to the command line and back', async () => {
     const inspected = (name) =>
       JSON.parse(dedupstore(['inspect', name, '--json'], { cwd: home }).stdout);
     const [seen, own] = [inspected('seen.dds'), inspected('own.dds')];
+    assert.equal(seen.key, 'field=7');
     const { fp = null, fn = null, distinct = null, repeats = null } = row;
     assert.equal(seen.observations, row.count);
     assert.equal(seen.new, Number(distinct) - Number(fp) + Number(fn));
@@ -113,8 +115,11 @@ test('from the page to the command line and back', async () => {
       }
     }
 
-    // Both give the same verdicts from now on.
-    const keys = Array.from({ length: 2000 }, (_, i) => `/page/${i}\n`).join('') + log.toString();
+    // Both give the same verdicts from now on, and refuse another key.
+    const other = dedupstore(['filter', 'seen.dds', '--field', '6'], { cwd: home, input: log });
+    assert.match(other.stderr, /was created with --field 7, which contradicts --field 6/);
+    const added = Array.from({ length: 2000 }, (_, i) => `1 2 3 4 5 6 /page/${i}\n`);
+    const keys = added.join('') + log.toString();
     const input = Buffer.from(keys.split('\n').slice(0, 9000).join('\n'));
     for (const command of ['contains', 'filter']) {
       const [one, other] = ['seen.dds', 'own.dds'].map((name) =>
@@ -155,8 +160,8 @@ test('a store with URL clean-up records it', async () => {
     assert.equal(own.status, 0, own.stderr);
     const of = /** @param {string} name */ (name) => {
       const { stdout } = dedupstore(['inspect', name, '--json'], { cwd: home });
-      const { normalization, seed, observations, new: fresh, audit } = JSON.parse(stdout);
-      return { normalization, seed, observations, fresh, audit };
+      const { key, normalization, seed, observations, new: fresh, audit } = JSON.parse(stdout);
+      return { key, normalization, seed, observations, fresh, audit };
     };
     assert.equal(of('seen.dds').normalization, 'whatwg');
     assert.deepEqual(of('seen.dds'), of('own.dds'));
@@ -329,7 +334,7 @@ for (const [colorScheme, width] of /** @type {const} */ ([
         await assertNotWiderThanWindow(playground.page);
         await takeScreenshot(playground.page, `store-${colorScheme}-${width}`);
         await playground.chooseStore(files.slice(1));
-        await assertRefused(playground, /store\.dds is not a store/);
+        await assertRefused(playground, /store\.dds lacks the file/);
         await assertAccessible(playground.page);
         await assertNotWiderThanWindow(playground.page);
       },

@@ -8,6 +8,18 @@ pub fn crash(options: &[&str]) -> Outcome {
     run_release("crash laboratory", target, options)
 }
 
+/// Attacks the command line with killed readers, full disks, and damaged stores.
+pub fn siege(options: &[&str]) -> Outcome {
+    let package = ["--package", "dedupstore-cli"];
+    let mut build = cargo(&["build", "--release", "--quiet"]);
+    build.args(package);
+    run("command line", build)?;
+    let program = crate::step::root().join("target/release/dedupstore");
+    let program = program.to_string_lossy();
+    let target = ["dedupstore-tests", "--example", "siege"];
+    run_release("siege", target, &[&[program.as_ref()], options].concat())
+}
+
 /// Adds the golden states and the golden store of a new filter.
 pub fn golden(filter: &str) -> Outcome {
     let target = ["dedupstore-tools", "--bin", "golden"];

@@ -19,6 +19,7 @@ cargo xtask COMMAND
 
   test          run everything: format, lints, native tests, docs, WebAssembly, page, browser tests
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
+  siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   fmt           [--check]  format all sources, also the filters, which `cargo fmt` does not find
   new-filter    NAME  add a filter from the template, and say what is left to do
   golden        NAME  add the golden states and the golden store of a new filter
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["test"] => test::run(),
         ["crash", ref options @ ..] => campaigns::crash(options),
+        ["siege", ref options @ ..] => campaigns::siege(options),
         ["fmt"] => format::write(),
         ["fmt", "--check"] => format::check(),
         ["new-filter", name] => new_filter::run(name),

@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::key_arguments::KeyArguments;
 use crate::log_sample;
 use crate::output::Output;
-use crate::table::{grouped, percent, render};
+use crate::table::{percent, plural, render};
 use crate::value_parsers;
 
 /// Choose a filter, with its expected error rates and how certain the choice is
@@ -126,8 +126,7 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
         sample: log.as_ref().map(|log| &log.sample),
         ..Question::of_memory(memory_bits(&arguments, distinct))
     };
-    let advice = advise(&question)
-        .map_err(|error| Failure::Usage(format!("{error}; choose another size with --memory")))?;
+    let advice = advise(&question)?;
     let mut output = Output::standard()?;
     match arguments.json {
         true => output.text(&format!("{}\n", as_json(&question, &advice)))?,
@@ -179,13 +178,23 @@ fn as_text(question: &Question<'_>, advice: &Advice) -> String {
     }
     if let Some(least) = advice.least_fpr {
         text += &format!(
-            "Lower bound: without false negatives, no filter in this memory has a false positive \
-             rate below {} at the end of the stream.\n",
+            "Lower bound: at the end of the stream, when it holds all keys, no filter in this memory \
+             that misses no repeat has a false positive rate below {}. The other rates are means \
+             over the stream, which starts with an empty filter, and can be lower.\n",
             percent(Some(least))
         );
     }
+    if let Some(cheaper) = &advice.cheaper {
+        text += &format!(
+            "Not the cheapest: {} costs {} per key, the choice {}, but {}.\n",
+            cheaper.estimate.filter,
+            percent(Some(cheaper.estimate.cost)),
+            percent(Some(choice.cost)),
+            cheaper.why,
+        );
+    }
     let rows: Vec<Vec<String>> = std::iter::once(choice)
-        .chain(advice.runners_up.iter().take(RUNNERS_UP))
+        .chain(others(advice))
         .map(|estimate| {
             vec![
                 estimate.filter.to_string(),
@@ -201,6 +210,18 @@ fn as_text(question: &Question<'_>, advice: &Advice) -> String {
         create_line(question, advice)
     );
     text
+}
+
+/// Returns the best other filters and those that the text names, the cheapest first.
+fn others(advice: &Advice) -> Vec<&Estimate> {
+    let mut others: Vec<&Estimate> = advice.runners_up.iter().take(RUNNERS_UP).collect();
+    for named in &advice.compared {
+        if !others.iter().any(|it| it.filter == named.filter) {
+            others.push(named);
+        }
+    }
+    others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    others
 }
 
 /// Returns the ranges of both rates over the kinds of streams; empty if they do not differ.
@@ -243,9 +264,9 @@ fn certainty(sureness: &Confidence) -> String {
                 _ => "the next filter may be as good",
             };
             format!(
-                "Certainty: measured, {word}. On {} keys of the log, the next filter costs {} ± {} \
+                "Certainty: measured, {word}. On {} of the log, the next filter costs {} ± {} \
                  more per key (one standard error).",
-                grouped(observations),
+                plural(observations, "key"),
                 percent(Some(ahead)),
                 percent(Some(standard_error)),
             )
@@ -300,6 +321,12 @@ fn as_json(question: &Question<'_>, advice: &Advice) -> Value {
         "keeps_bounds": advice.keeps_bounds,
         "reason": advice.reason,
         "papers": advice.papers,
+        "cheaper": advice.cheaper.as_ref().map(|cheaper| {
+            let mut cheaper_object = object(&cheaper.estimate);
+            cheaper_object["because"] = json!(cheaper.why.to_string());
+            cheaper_object
+        }),
+        "compared": advice.compared.iter().map(object).collect::<Vec<_>>(),
         "sureness": certainty,
         "least_fpr": advice.least_fpr,
         "create": create_line(question, advice),

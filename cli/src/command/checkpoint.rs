@@ -7,7 +7,9 @@ use dedupstore::store::{Durability, OpenOptions};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::standard_error;
 use crate::table::{grouped, plural};
+use crate::wait::Wait;
 
 /// Apply a store's log to its image, so that the store opens faster
 #[derive(Debug, Args)]
@@ -15,21 +17,26 @@ pub struct Arguments {
     /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
+
+    #[command(flatten)]
+    wait: Wait,
 }
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
     let options = OpenOptions::new().durability(Durability::None);
-    let store = options.open(path).map_err(Failure::store(path))?;
+    let open = || options.open(path);
+    let store = arguments.wait.until_free(global.quiet, open);
+    let store = store.map_err(Failure::store(path))?;
     let (replayed, sequence) = (store.recovery().replayed, store.sequence());
     store.close().map_err(Failure::store(path))?;
     if !global.quiet {
-        eprintln!(
-            "dedupstore: {}: {} applied from the log; {} in total",
+        standard_error::message(format_args!(
+            "{}: {} applied from the log; {} in total",
             path.display(),
             plural(replayed, "observation"),
             grouped(sequence)
-        );
+        ));
     }
     Ok(())
 }

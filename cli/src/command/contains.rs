@@ -5,20 +5,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::lines::Normalization;
-use dedupstore::store::ReadOnlyStore;
+use dedupstore::lines::{KeyReader, Piece};
+use dedupstore::store::{Directory, KeyLookup};
+use serde_json::json;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
-use crate::open_store;
+use crate::key_arguments::KeyArguments;
+use crate::machine_clock::unix_seconds;
+use crate::missing_keys;
 use crate::output::Output;
+use crate::standard_error;
 
 /// Look up keys without recording them
 ///
-/// Prints each key, prefixed with `seen` or `new` and a tab. The exit code is 0 if all keys were
-/// seen and 1 if not. Works while another process writes to the store, and then sees at least
-/// what was durable at the start.
+/// Prints each key or line, prefixed with `seen` or `new` and a tab. The exit code is 0 if all keys
+/// were seen and 1 if not; with -q, nothing is printed. Works while another process writes to the
+/// store, and then sees at least what was durable at the start.
+///
+/// A line of standard input is treated as `filter` treats it: its key is found by the options that
+/// the store records. A line without a key is new. An argument is the key itself. Where keys are
+/// JSON values, an argument such as 7 stands for the number and for the string.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -29,63 +37,196 @@ pub struct Arguments {
     /// The keys to look up [default: the lines of standard input]
     #[arg(value_name = "KEY")]
     keys: Vec<OsString>,
+
+    #[command(flatten)]
+    key: KeyArguments,
+
+    /// Print one JSON object per key or line
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  dedupstore contains links.dds https://harbour.example/ && echo seen
-  dedupstore contains links.dds < links.txt | grep -c ^new";
+  dedupstore contains -q links.dds https://harbour.example/ && echo seen
+  dedupstore contains links.dds < links.txt | grep -c ^new
+  dedupstore contains pages.dds < access.log   if pages.dds was created with --field 7";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let inputs = Inputs::check(Vec::new())?;
     let path = &arguments.store;
-    let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
+    let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
+    store.advance_clock(unix_seconds());
+    let rule = store.parameters().key_rule(&arguments.key.options());
+    let rule = rule.map_err(Failure::store(path))?;
+    let line_end = rule.line_end.byte();
     let mut lookup = Lookup {
-        normalization: open_store::normalization(path, store.parameters())?,
-        normalized: Vec::new(),
+        path: path.clone(),
+        keys: KeyReader::of(rule.clone()),
         store,
         output: Output::standard()?,
+        print: match (global.quiet, arguments.json) {
+            (true, _) => Print::Nothing,
+            (false, true) => Print::Json,
+            (false, false) => Print::Text { line_end },
+        },
+        owes_line_end: false,
         all_seen: true,
+        lines: 0,
+        without_key: 0,
     };
-    if !arguments.keys.is_empty() {
-        for key in &arguments.keys {
-            lookup.key(key.as_encoded_bytes())?;
+    let looked_up = match &arguments.keys[..] {
+        [] => {
+            if inputs.is_terminal() && !global.quiet {
+                standard_error::message("reading lines from the terminal; end with Ctrl-D");
+            }
+            let read = inputs.for_each_block(line_end, |block| match block {
+                Block::Lines(mut lines) => lines.try_for_each(|line| lookup.line(line.content)),
+                Block::Unterminated(line) => lookup.line(line.content),
+                Block::LongLine(piece) => lookup.long_line(piece),
+                Block::Pause => lookup.output.flush(),
+            });
+            read.and_then(|_| lookup.end_long_line())
         }
-    } else {
-        if inputs.is_terminal() && !global.quiet {
-            eprintln!("dedupstore: reading keys from the terminal; end with Ctrl-D");
+        keys => {
+            let mut keys = keys.iter();
+            keys.try_for_each(|key| lookup.written_key(key.as_encoded_bytes()))
         }
-        inputs.for_each_block(b'\n', |block| match block {
-            Block::Lines(mut lines) => lines.try_for_each(|line| lookup.key(line.content)),
-            Block::Unterminated(line) => lookup.key(line.content),
-            Block::Pause => lookup.output.flush(),
-        })?;
+    };
+    let flushed = lookup.output.flush();
+    looked_up?;
+    flushed?;
+    let (missing, lines) = (lookup.without_key, lookup.lines);
+    if let Some(missing) = missing_keys::message(&rule, missing, lines, "reported as new")
+        && !global.quiet
+    {
+        standard_error::message(missing);
     }
-    lookup.output.flush()?;
     match lookup.all_seen {
         true => Ok(()),
         false => Err(Failure::AnswerIsNo),
     }
 }
 
+/// What to print for each key.
+#[derive(Clone, Copy)]
+enum Print {
+    Nothing,
+    Text { line_end: u8 },
+    Json,
+}
+
 struct Lookup {
-    store: ReadOnlyStore,
-    normalization: Normalization,
-    normalized: Vec<u8>,
+    /// The store's path, for error messages.
+    path: PathBuf,
+    store: KeyLookup<Directory>,
+    keys: KeyReader,
     output: Output,
+    print: Print,
+    /// Whether the last piece of a long line had no line end.
+    owes_line_end: bool,
     all_seen: bool,
+    lines: u64,
+    without_key: u64,
 }
 
 impl Lookup {
-    fn key(&mut self, key: &[u8]) -> Result<(), Failure> {
-        let normalized = self.normalization.apply(key, &mut self.normalized);
-        let verdict = self.store.contains(normalized);
-        self.all_seen &= verdict == Verdict::Seen;
-        self.output.put(match verdict {
-            Verdict::New => b"new\t",
-            Verdict::Seen => b"seen\t",
-        })?;
-        self.output.put(key)?;
-        self.output.put(b"\n")
+    /// Looks up the key of a line.
+    fn line(&mut self, line: &[u8]) -> Result<(), Failure> {
+        self.lines += 1;
+        match self.keys.key(line) {
+            Some(key) => {
+                let found = self.store.contains(key);
+                let verdict = found.map_err(Failure::store(&self.path))?;
+                if let Print::Json = self.print {
+                    let key = key.to_vec();
+                    return self.report(line, Some(&key), verdict);
+                }
+                self.report(line, None, verdict)
+            }
+            None => {
+                self.without_key += 1;
+                self.report(line, None, Verdict::New)
+            }
+        }
+    }
+
+    /// Looks up a key that is an argument.
+    fn written_key(&mut self, written: &[u8]) -> Result<(), Failure> {
+        let mut key = self.keys.written_key(written).to_vec();
+        let store = &mut self.store;
+        let mut contains = |key: &[u8]| store.contains(key).map_err(Failure::store(&self.path));
+        let mut verdict = contains(&key)?;
+        if verdict.is_new()
+            && let Some(value) = self.keys.written_json_value(written)
+            && contains(value)?.is_seen()
+        {
+            verdict = Verdict::Seen;
+            key = value.to_vec();
+        }
+        self.report(written, Some(&key), verdict)
+    }
+
+    /// Prints a verdict. `key` is what was looked up; only JSON shows it.
+    fn report(
+        &mut self,
+        input: &[u8],
+        key: Option<&[u8]>,
+        verdict: Verdict,
+    ) -> Result<(), Failure> {
+        self.all_seen &= verdict.is_seen();
+        match self.print {
+            // As grep does: the answer cannot change any more.
+            Print::Nothing if !self.all_seen => Err(Failure::AnswerIsNo),
+            Print::Nothing => Ok(()),
+            Print::Text { line_end } => {
+                self.output.put(match verdict {
+                    Verdict::New => b"new\t",
+                    Verdict::Seen => b"seen\t",
+                })?;
+                self.output.put(input)?;
+                self.output.put(&[line_end])
+            }
+            Print::Json => {
+                let key = key.map(|key| String::from_utf8_lossy(self.keys.shown(key)));
+                let object = json!({
+                    "schema": 1,
+                    "input": String::from_utf8_lossy(input),
+                    "key": key,
+                    "verdict": match verdict {
+                        Verdict::New => "new",
+                        Verdict::Seen => "seen",
+                    },
+                });
+                self.output.text(&format!("{object}\n"))
+            }
+        }
+    }
+
+    /// Handles a piece of a line that is too long for `filter` to record.
+    fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+        self.all_seen = false;
+        match self.print {
+            Print::Nothing => Err(Failure::AnswerIsNo),
+            Print::Json if piece.is_first => {
+                let object = json!({"schema": 1, "input": null, "key": null, "verdict": "new"});
+                self.output.text(&format!("{object}\n"))
+            }
+            Print::Json => Ok(()),
+            Print::Text { line_end } => {
+                if piece.is_first {
+                    self.output.put(b"new\t")?;
+                }
+                self.owes_line_end = !piece.bytes.ends_with(&[line_end]);
+                self.output.put(piece.bytes)
+            }
+        }
+    }
+
+    fn end_long_line(&mut self) -> Result<(), Failure> {
+        match self.print {
+            Print::Text { line_end } if self.owes_line_end => self.output.put(&[line_end]),
+            _ => Ok(()),
+        }
     }
 }

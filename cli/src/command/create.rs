@@ -6,12 +6,14 @@ use clap::Args;
 use dedupstore::DEFAULT_MEMORY;
 use dedupstore::store::{CreateOptions, Store};
 
+use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::command::advise::Prefer;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::filter_choice;
 use crate::key_arguments::KeyArguments;
+use crate::leftovers;
 use crate::log_sample;
 use crate::open_store;
 use crate::output::Output;
@@ -20,7 +22,8 @@ use crate::value_parsers;
 /// Create a store, which remembers keys across crashes and restarts
 ///
 /// A store is a directory of a fixed size. All its disk space is allocated now, so a full disk
-/// can fail this command but no later one. `filter` creates a store with the default options if
+/// can fail this command but no later one. The key options are recorded: later runs use them, and
+/// a run with others is refused. `filter` creates a store with the default options if
 /// there is none; use `create` to choose the options.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,7 +36,8 @@ pub struct Arguments {
     #[command(flatten)]
     filter: FilterArguments,
 
-    /// Choose a filter for this number of distinct keys
+    /// Choose a filter for this number of distinct keys [with --for, default: 4 times those of the
+    /// log]
     #[arg(long, value_name = "N", value_parser = value_parsers::count, conflicts_with = "filter",
           help_heading = "Filter")]
     expect: Option<u64>,
@@ -42,8 +46,7 @@ pub struct Arguments {
           help_heading = "Filter")]
     fpr: Option<f64>,
 
-    /// Choose a filter for a stream like this log; the key options apply to it
-    #[arg(long = "for", value_name = "LOG", conflicts_with_all = ["filter", "expect"],
+    #[arg(long = "for", help = log_help(), value_name = "LOG", conflicts_with = "filter",
           help_heading = "Filter")]
     log: Option<PathBuf>,
 
@@ -51,6 +54,11 @@ pub struct Arguments {
     /// [default: balanced]
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["filter", "fpr"], help_heading = "Filter")]
     prefer: Option<Prefer>,
+
+    /// Record a limit of the false positive rate, like 0.01 or 1%: `filter` stops with exit code
+    /// 3 before it is exceeded
+    #[arg(long, value_name = "P", value_parser = value_parsers::limit, help_heading = "Filter")]
+    max_fpr: Option<f64>,
 
     #[command(flatten)]
     key: KeyArguments,
@@ -68,29 +76,51 @@ fn fpr_help() -> String {
     )
 }
 
+fn log_help() -> String {
+    format!(
+        "Choose a filter for a stream like this log, with {} times as many distinct keys, or \
+         --expect N; the key options apply to it",
+        filter_choice::HEADROOM
+    )
+}
+
 const EXAMPLES: &str = "\
 Examples:
   dedupstore create links.dds --memory 256MiB
   dedupstore create links.dds --expect 100M --fpr 0.001
-  dedupstore create links.dds --for last-month.txt.gz --normalize whatwg
+  dedupstore create links.dds --for last-month.txt.gz --normalize crawl
+  dedupstore create links.dds --for sample.txt --expect 50M --max-fpr 1%
+  dedupstore create pages.dds --field 7 --normalize whatwg
   dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let (mut options, reason) = choice(&arguments)?;
+    let rule = arguments.key.rule()?;
+    let (options, reason) = choice(&arguments)?;
+    let mut options = options.key(rule.clone());
     if let Some(bytes) = arguments.log_size {
         options = options.log_size(bytes);
     }
-    let normalization = arguments.key.normalization().unwrap_or_default();
-    options = options.normalization(normalization.recorded());
+    if let Some(rate) = arguments.max_fpr {
+        options = options.max_fpr(rate);
+    }
     let path = &arguments.store;
+    leftovers::report(path, global.quiet);
+    let _cleanup = CleanupOnSignal::start();
+    // First, so that nothing is created if the report cannot be written.
+    let output = match global.quiet {
+        true => None,
+        false => Some(Output::standard()?),
+    };
     let store = Store::create(path, &options).map_err(Failure::store(path))?;
     let created = open_store::created(path, &store);
     store.close().map_err(Failure::store(path))?;
-    if global.quiet {
+    let Some(mut output) = output else {
         return Ok(());
-    }
-    let mut output = Output::standard()?;
+    };
     output.text(&format!("{created}\n"))?;
+    if let Some(key) = open_store::recorded_key(&rule) {
+        output.text(&format!("its {key}\n"))?;
+    }
     if let Some(reason) = reason {
         output.text(&format!("{reason}\n"))?;
     }
@@ -103,7 +133,9 @@ fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Fail
         Some(log) => Some(log_sample::read(Some(log.clone()), &arguments.key)?),
         None => None,
     };
-    let distinct = arguments.expect.or(log.as_ref().map(|log| log.distinct));
+    let of_log = log.as_ref().map(|log| log.distinct);
+    let with_headroom = of_log.map(|keys| keys.saturating_mul(filter_choice::HEADROOM));
+    let distinct = arguments.expect.or(with_headroom);
     let memory_bits = arguments.filter.memory.map(|bytes| bytes.saturating_mul(8));
     let chosen = match (distinct, memory_bits, arguments.prefer) {
         (None, _, None) if arguments.fpr.is_some() => {
@@ -126,5 +158,9 @@ fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Fail
     let options = options
         .filter(chosen.filter)
         .memory_bits(chosen.memory_bits);
-    Ok((options, Some(chosen.reason)))
+    let headroom = match (of_log, arguments.expect) {
+        (Some(keys), None) => format!("\n{}", filter_choice::headroom(keys)),
+        _ => String::new(),
+    };
+    Ok((options, Some(chosen.reason + &headroom)))
 }

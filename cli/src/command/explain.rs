@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
-use dedupstore::store::ReadOnlyStore;
+use dedupstore::lines::{KeyOptions, KeyReader};
+use dedupstore::store::{Directory, KeyLookup, StoreError};
+use dedupstore::theory::{CurrentRates, current_rates};
+use dedupstore_view::printable;
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::open_store;
+use crate::machine_clock::unix_seconds;
 use crate::output::Output;
 use crate::table::percent;
 
@@ -25,7 +28,7 @@ pub struct Arguments {
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
-    /// The key
+    /// The key itself, not a line that has it. It is normalized as the store records
     #[arg(value_name = "KEY")]
     key: OsString,
 
@@ -40,8 +43,9 @@ Example:
 
 pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
-    let explanation = Explanation::of(&store, &arguments)?;
+    let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
+    store.advance_clock(unix_seconds());
+    let explanation = Explanation::of(&mut store, &arguments)?;
     let mut output = Output::standard()?;
     match arguments.json {
         true => output.text(&format!("{}\n", explanation.as_json(&store)))?,
@@ -55,6 +59,8 @@ struct Explanation {
     normalized: String,
     fingerprint: u64,
     verdict: Verdict,
+    /// Whether the verdict New can be wrong: the key may have been forgotten.
+    may_have_forgotten: bool,
     evidence: Evidence,
 }
 
@@ -62,26 +68,30 @@ struct Explanation {
 const MAX_ROWS: usize = 32;
 
 impl Explanation {
-    fn of(store: &ReadOnlyStore, arguments: &Arguments) -> Result<Self, Failure> {
-        let normalization = open_store::normalization(&arguments.store, store.parameters())?;
-        let mut normalized = Vec::new();
+    fn of(store: &mut KeyLookup<Directory>, arguments: &Arguments) -> Result<Self, Failure> {
+        let rule = store.parameters().key_rule(&KeyOptions::default());
+        let rule = rule.map_err(Failure::store(&arguments.store))?;
         let key = arguments.key.as_encoded_bytes();
-        let normalized = normalization.apply(key, &mut normalized);
-        let fingerprint = store.hasher().fingerprint(normalized);
+        let mut reader = KeyReader::of(rule);
+        let normalized = written_key(store, &mut reader, key);
+        let normalized = normalized.map_err(Failure::store(&arguments.store))?;
+        let fingerprint = store.hasher().fingerprint(&normalized);
+        let evidence = store
+            .evidence(fingerprint)
+            .map_err(Failure::store(&arguments.store))?;
         Ok(Explanation {
             key: String::from_utf8_lossy(key).into_owned(),
-            normalized: String::from_utf8_lossy(normalized).into_owned(),
+            normalized: String::from_utf8_lossy(reader.shown(&normalized)).into_owned(),
             fingerprint: fingerprint.0,
-            verdict: store.contains_fingerprint(fingerprint),
-            evidence: store.filter().evidence(
-                store.filter_region(),
-                store.registers(),
-                fingerprint,
-            ),
+            verdict: evidence.verdict(),
+            may_have_forgotten: store
+                .may_have_forgotten(fingerprint)
+                .map_err(Failure::store(&arguments.store))?,
+            evidence,
         })
     }
 
-    fn as_json(&self, store: &ReadOnlyStore) -> Value {
+    fn as_json(&self, store: &KeyLookup<Directory>) -> Value {
         let object = |place: &EvidenceCell| {
             json!({
                 "meaning": place.meaning,
@@ -113,15 +123,17 @@ impl Explanation {
             "links": links.collect::<Vec<_>>(),
             "load": store.load(),
             "estimated_fpr": store.false_positive_rate(),
+            "may_have_forgotten": self.may_have_forgotten,
+            "predicted_fnr": rates(store).map(|rates| rates.fnr),
         })
     }
 
-    fn page(&self, store: &ReadOnlyStore) -> String {
+    fn page(&self, store: &KeyLookup<Directory>) -> String {
         let mut page = String::new();
         let mut row = |label: &str, text: &str| page += &format!("{label:<12} {text}\n");
-        row("key", &self.key);
+        row("key", &printable(&self.key));
         if self.normalized != self.key {
-            row("normalized", &self.normalized);
+            row("normalized", &printable(&self.normalized));
         }
         row("fingerprint", &format!("{:016x}", self.fingerprint));
         row("filter", &store.spec().to_string());
@@ -144,13 +156,60 @@ impl Explanation {
         }
         row("verdict", verdict_name(self.verdict));
         row("because", &self.because(store));
-        row("certainty", &certainty(store, self.verdict));
+        row("certainty", &self.certainty(store));
         page
     }
 
-    fn because(&self, store: &ReadOnlyStore) -> String {
+    fn because(&self, store: &KeyLookup<Directory>) -> String {
         self.evidence.in_words(&store.filter().cell_layout())
     }
+
+    /// Says how the verdict can be wrong, and how likely that is.
+    fn certainty(&self, store: &KeyLookup<Directory>) -> String {
+        let errors = store.filter().possible_errors();
+        match self.verdict {
+            Verdict::Seen => format!(
+                "{} of new keys would be reported as seen too (load {})",
+                percent(Some(store.false_positive_rate())),
+                percent(Some(store.load())),
+            ),
+            Verdict::New if errors == PossibleErrors::FalsePositives => {
+                "certain: this filter has no false negatives".to_owned()
+            }
+            Verdict::New if !self.may_have_forgotten => {
+                "certain: this filter can forget, but has not yet forgotten any key with these \
+                 cells"
+                    .to_owned()
+            }
+            Verdict::New => format!(
+                "the key may have been seen and forgotten, because this filter can forget: {} \
+                 (load {})",
+                match rates(store) {
+                    Some(rates) => format!(
+                        "by theory, {} of repeats are reported as new at present",
+                        percent(Some(rates.fnr))
+                    ),
+                    None => "`dedupstore simulate` measures how often".to_owned(),
+                },
+                percent(Some(store.load())),
+            ),
+        }
+    }
+}
+
+/// Returns the key to hash. Where keys are JSON values, a key such as 7 stands for the number if
+/// the store has seen it, and otherwise for the string.
+fn written_key(
+    store: &mut KeyLookup<Directory>,
+    reader: &mut KeyReader,
+    key: &[u8],
+) -> Result<Vec<u8>, StoreError> {
+    if let Some(value) = reader.written_json_value(key)
+        && store.contains(value)?.is_seen()
+    {
+        return Ok(value.to_vec());
+    }
+    Ok(reader.written_key(key).to_vec())
 }
 
 fn verdict_name(verdict: Verdict) -> &'static str {
@@ -160,22 +219,14 @@ fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Says how the verdict can be wrong. How often that happens also depends on the stream.
-fn certainty(store: &ReadOnlyStore, verdict: Verdict) -> String {
-    let errors = store.filter().possible_errors();
-    match verdict {
-        Verdict::Seen => format!(
-            "{} of new keys would be reported as seen too (load {})",
-            percent(Some(store.false_positive_rate())),
-            percent(Some(store.load())),
-        ),
-        Verdict::New if errors == PossibleErrors::FalsePositives => {
-            "certain: this filter has no false negatives".to_owned()
-        }
-        Verdict::New => format!(
-            "the key may have been seen and forgotten, because this filter can forget (load {}); \
-             `dedupstore simulate` measures how often",
-            percent(Some(store.load())),
-        ),
-    }
+/// Returns the present error rates by theory, if every key is equally likely to repeat.
+fn rates(store: &KeyLookup<Directory>) -> Option<CurrentRates> {
+    let registers = store.registers();
+    current_rates(
+        store.spec(),
+        store.parameters().memory_bits,
+        registers.observations(),
+        registers.new_count(),
+        None,
+    )
 }

@@ -1,27 +1,25 @@
 //! `dedupstore filter`: prints each line whose key is new.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dedupstore::lines::{KeyReader, Normalization};
-use dedupstore::store::{CreateOptions, Durability, ReadOnlyStore};
-use dedupstore::{CreateError, Memory, SeenSet, SeenSetBuilder};
-use serde_json::json;
+use dedupstore::SeenSet;
+use dedupstore::store::{CreateOptions, Durability};
 
 use crate::cli::GlobalArguments;
 use crate::default_filter;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
-use crate::input::{Block, InputArguments, Inputs};
+use crate::filter_run::FilterRun;
+use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
-use crate::line_filter::{FilterSettings, LineFilter, Print, SeenKeys, Status};
-use crate::metrics::{Metrics, Reading};
-use crate::open_store;
-use crate::progress::Progress;
+use crate::lookup_backend::LookupBackend;
+use crate::memory_backend::MemoryBackend;
+use crate::open_store::{self, Opening};
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
+use crate::wait::Wait;
 
 /// Print each line whose key is new, in input order, bytes unchanged
 #[derive(Debug, Args)]
@@ -34,14 +32,14 @@ pub struct Arguments {
 
     /// Print the repeated lines instead
     #[arg(short = 'd', long)]
-    repeated: bool,
+    pub repeated: bool,
 
     /// Print every line, prefixed with `new` or `seen` and a tab
     #[arg(long, conflicts_with = "repeated")]
-    annotate: bool,
+    pub annotate: bool,
 
     #[command(flatten)]
-    key: KeyArguments,
+    pub key: KeyArguments,
 
     #[command(flatten)]
     filter: FilterArguments,
@@ -49,19 +47,32 @@ pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
 
+    /// Stop with exit code 3 before the false positive rate exceeds P, like 0.01 or 1%: no line
+    /// of the batch that would exceed it is printed or recorded. Overrides, for this run, the
+    /// limit with which a store was created; 1 lifts it
+    #[arg(long, value_name = "P", value_parser = value_parsers::limit)]
+    pub max_fpr: Option<f64>,
+
     /// Record nothing; print what a run would print now
     #[arg(long, conflicts_with = "sync")]
-    dry_run: bool,
+    pub dry_run: bool,
+
+    /// Fail if there is no store, instead of creating one
+    #[arg(long)]
+    no_create: bool,
+
+    #[command(flatten)]
+    wait: Wait,
 
     /// Flush the output after every line
     #[arg(long)]
-    line_buffered: bool,
+    pub line_buffered: bool,
 
     /// Number of threads that decompress the input and extract, normalize and hash keys. The
     /// output does not depend on it. Helps with --normalize, --key-regex and --json-key; gains
     /// nothing if whole lines are the keys
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parsers::threads)]
-    threads: usize,
+    pub threads: usize,
 
     /// When recorded keys are safe from a power loss: after every batch (every), at this
     /// interval, or whenever the system writes them (none). A crash of the process alone loses
@@ -71,16 +82,16 @@ pub struct Arguments {
 
     /// Print statistics as one JSON object on standard error at the end
     #[arg(long, value_name = "FORMAT")]
-    stats: Option<StatsFormat>,
+    pub stats: Option<StatsFormat>,
 
     /// Write Prometheus metrics to FILE, replaced atomically
     #[arg(long, value_name = "FILE")]
-    metrics: Option<PathBuf>,
+    pub metrics: Option<PathBuf>,
 
     /// How often to write the metrics
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "metrics",
           value_parser = value_parsers::time)]
-    metrics_every: Duration,
+    pub metrics_every: Duration,
 }
 
 fn long_about() -> String {
@@ -89,10 +100,14 @@ fn long_about() -> String {
          A filter remembers keys in a fixed amount of memory and is sometimes wrong: it can drop \
          a new line (false positive) or let a repeat through (false negative). {} A line without a key, such as \
          one with too few fields for --field, is printed as a new line and not recorded.\n\n\
+         The fuller a filter is, the more new lines it drops. A warning on standard error says when \
+         1 %, 10 % and 100 % of the new keys are dropped; --quiet suppresses it, and --max-fpr stops \
+         the run instead.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
-         an existing one keeps its filter, memory, seed and normalization. \
+         an existing one keeps its filter, memory, seed and key options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
-         but it is never lost.",
+         but it is never lost. SIGINT and SIGTERM close the store first; SIGHUP takes a \
+         checkpoint, and the run goes on.",
         default_filter::description()
     )
 }
@@ -102,55 +117,75 @@ Examples:
   dedupstore filter links.txt > new.txt
   dedupstore filter links.dds today.txt >> new.txt   only lines that no earlier run has seen
   dedupstore filter --field 7 --stats json access.log.*.gz
-  dedupstore filter links.dds --json-key request.url --normalize whatwg crawl.jsonl.zst
+  dedupstore filter links.dds --json-key request.url --normalize crawl crawl.jsonl.zst
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
+/// The form of the statistics.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum StatsFormat {
+pub enum StatsFormat {
     Json,
 }
 
 pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
-    let selector = arguments.key.selector()?;
+    let key = arguments.key.options();
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
-    let run = Run {
-        started: Instant::now(),
-        inputs,
-        arguments,
-        quiet: global.quiet,
-    };
-    let requested = run.arguments.key.normalization();
-    match store {
-        None if run.arguments.sync.is_some() => Err(Failure::Usage(
-            "--sync needs a store; name one before the files, for example links.dds".to_owned(),
-        )),
+    let run = FilterRun::new(inputs, &arguments, store.as_deref(), global.quiet);
+    let (outcome, rule) = match store {
+        None if arguments.sync.is_some() => {
+            return Err(Failure::Usage(
+                "--sync needs a store; name one before the files, for example links.dds".to_owned(),
+            ));
+        }
         None => {
-            let keys = KeyReader::new(selector, requested.unwrap_or_default());
-            let mut set = run.new_set()?;
-            run.filter(&mut set, keys)?.report(&run)
+            let rule = key.rule()?;
+            let mut backend = MemoryBackend::new(new_set(&arguments)?);
+            (run.filter(&mut backend, &rule, None)?, rule)
         }
-        Some(path) if run.arguments.dry_run => {
-            let (mut set, normalization) = run.copy_of(&path)?;
-            let keys = KeyReader::new(selector, normalization);
-            run.filter(&mut set, keys)?.report(&run)
-        }
+        Some(path) if arguments.dry_run => match look_at(&path, &arguments)? {
+            Some(mut store) => {
+                let rule = store.parameters().key_rule(&key);
+                let rule = rule.map_err(Failure::store(&path))?;
+                let max_fpr = store.max_fpr();
+                (run.filter(&mut store, &rule, max_fpr)?, rule)
+            }
+            None => {
+                let rule = key.rule()?;
+                let mut backend = MemoryBackend::new(new_set(&arguments)?);
+                (run.filter(&mut backend, &rule, None)?, rule)
+            }
+        },
         Some(path) => {
-            let durability = run.arguments.sync.unwrap_or_default();
-            let options = run.store_options();
-            let store = open_store::open_or_create(&path, &options, durability, run.quiet)?;
-            let normalization = open_store::normalization(&path, store.parameters())?;
-            let keys = KeyReader::new(selector, normalization);
+            let opening = Opening {
+                options: &store_options(&arguments),
+                durability: arguments.sync.unwrap_or_default(),
+                create: !arguments.no_create,
+                wait: arguments.wait,
+            };
+            let store = open_store::open_or_create(&path, &opening, global.quiet)?;
+            let rule = store.parameters().key_rule(&key);
+            let rule = rule.map_err(Failure::store(&path))?;
+            let max_fpr = store.max_fpr();
             let mut backend = StoreBackend::new(store);
-            let outcome = run.filter(&mut backend, keys);
-            // Also if the input failed: the store keeps what was delivered before that.
+            let outcome = run.filter(&mut backend, &rule, max_fpr);
+            // Also if the output failed: the store keeps what was delivered before that.
             let closed = backend.close();
-            let outcome = outcome?;
-            closed?;
-            outcome.report(&run)
+            match outcome {
+                // The reader may have ended because of what it got; a store that fails to close
+                // is worth a message even so.
+                Err(Failure::ClosedPipe | Failure::Signal(_)) if closed.is_err() => {
+                    return closed;
+                }
+                outcome => {
+                    let outcome = outcome?;
+                    closed?;
+                    (outcome, rule)
+                }
+            }
         }
-    }
+    };
+    run.report(outcome, &rule)
 }
 
 /// Splits the paths into the store, if the first one is a store, and the input files.
@@ -169,185 +204,24 @@ fn split_store(mut paths: Vec<PathBuf>) -> Result<(Option<PathBuf>, Vec<PathBuf>
     }
 }
 
-/// A run of the command, whatever remembers the keys.
-struct Run {
-    started: Instant,
-    inputs: Inputs,
-    arguments: Arguments,
-    quiet: bool,
+/// Returns the options of a new store, which an existing one must agree with.
+fn store_options(arguments: &Arguments) -> CreateOptions {
+    arguments.filter.options().key(arguments.key.options())
 }
 
-impl Run {
-    /// Returns the options of a new store, which an existing one must agree with.
-    fn store_options(&self) -> CreateOptions {
-        let options = self.arguments.filter.options();
-        match self.arguments.key.normalization() {
-            Some(normalization) => options.normalization(normalization.recorded()),
-            None => options,
-        }
-    }
-
-    /// Creates an empty set in memory.
-    fn new_set(&self) -> Result<SeenSet, Failure> {
-        Ok(self.arguments.filter.options().in_memory()?)
-    }
-
-    /// Copies a store's filter into memory; returns how its keys are normalized. The set is
-    /// empty if there is no store.
-    fn copy_of(&self, path: &Path) -> Result<(SeenSet, Normalization), Failure> {
-        let requested = self.arguments.key.normalization();
-        if std::fs::symlink_metadata(path).is_err() {
-            return Ok((self.new_set()?, requested.unwrap_or_default()));
-        }
-        let store = ReadOnlyStore::open(path).map_err(Failure::store(path))?;
-        store
-            .check_agreement(&self.store_options())
-            .map_err(Failure::store(path))?;
-        let parameters = store.parameters();
-        let normalization = open_store::normalization(path, parameters)?;
-        let mut region = Memory::zeroed(store.filter_region().len()).map_err(CreateError::from)?;
-        region.copy_from_slice(store.filter_region());
-        let set = SeenSetBuilder::new(store.spec())
-            .memory_bits(parameters.memory_bits)
-            .seed(parameters.seed)
-            .resume(region, store.registers().clone())?;
-        Ok((set, normalization))
-    }
-
-    fn settings(&self, keys: KeyReader) -> FilterSettings {
-        FilterSettings {
-            keys,
-            print: match (self.arguments.annotate, self.arguments.repeated) {
-                (true, _) => Print::All,
-                (false, true) => Print::Repeats,
-                (false, false) => Print::New,
-            },
-            line_end: self.arguments.key.line_end(),
-            line_buffered: self.arguments.line_buffered,
-            threads: self.arguments.threads,
-        }
-    }
-
-    /// Reads all inputs and prints the lines asked for.
-    fn filter(&self, seen: &mut impl SeenKeys, keys: KeyReader) -> Result<Outcome, Failure> {
-        if self.inputs.is_terminal() && !self.quiet {
-            eprintln!("dedupstore: reading lines from the terminal; end with Ctrl-D");
-        }
-        let before = seen.status();
-        let consumed = self.inputs.consumed();
-        let reading = |now: Status, without_key| Reading {
-            before,
-            now,
-            without_key,
-            consumed_bytes: consumed.load(Ordering::Relaxed),
-        };
-        let mut metrics = match &self.arguments.metrics {
-            Some(path) => Some(Metrics::start(
-                path,
-                self.arguments.metrics_every,
-                &reading(before, 0),
-            )?),
-            None => None,
-        };
-        let mut progress = Progress::new(&self.inputs, self.quiet);
-        let settings = self.settings(keys);
-        let line_end = settings.line_end;
-        let mut line_filter = LineFilter::new(seen, settings)?;
-        let read = self.inputs.for_each_block(line_end, |block| {
-            match block {
-                Block::Lines(lines) => line_filter.lines(lines),
-                Block::Unterminated(line) => line_filter.unterminated(line),
-                Block::Pause => line_filter.flush(),
-            }?;
-            progress.show(|| {
-                let now = line_filter.status();
-                now.new + now.seen - before.new - before.seen + line_filter.without_key()
-            });
-            match &mut metrics {
-                Some(metrics) => metrics
-                    .write_if_due(|| reading(line_filter.status(), line_filter.without_key())),
-                None => Ok(()),
-            }
-        });
-        drop(progress);
-        // Also if the input failed: lines whose verdict is known are delivered.
-        let flushed = match read {
-            Err(Failure::ClosedPipe) => Ok(()),
-            _ => line_filter.flush(),
-        };
-        let without_key = line_filter.without_key();
-        let after = seen.status();
-        if let Some(metrics) = &metrics {
-            metrics.write(&reading(after, without_key))?;
-        }
-        let bytes = read?;
-        flushed?;
-        Ok(Outcome {
-            before,
-            after,
-            bytes,
-            without_key,
-        })
-    }
+/// Creates an empty set in memory.
+fn new_set(arguments: &Arguments) -> Result<SeenSet, Failure> {
+    Ok(arguments.filter.options().in_memory()?)
 }
 
-/// The counts of a finished run.
-struct Outcome {
-    before: Status,
-    after: Status,
-    bytes: u64,
-    without_key: u64,
-}
-
-impl Outcome {
-    fn new_count(&self) -> u64 {
-        self.after.new - self.before.new
+/// Opens a store that is only read; None if there is none and it would be created.
+fn look_at(path: &Path, arguments: &Arguments) -> Result<Option<LookupBackend>, Failure> {
+    if std::fs::symlink_metadata(path).is_err() && !arguments.no_create {
+        return Ok(None);
     }
-
-    fn seen_count(&self) -> u64 {
-        self.after.seen - self.before.seen
-    }
-
-    fn lines(&self) -> u64 {
-        self.new_count() + self.seen_count() + self.without_key
-    }
-
-    fn report(&self, run: &Run) -> Result<(), Failure> {
-        let missing = run.arguments.key.missing_keys(
-            self.without_key,
-            self.lines(),
-            "treated as new, but not recorded",
-        );
-        if let Some(missing) = missing
-            && !run.quiet
-        {
-            eprintln!("dedupstore: {missing}");
-        }
-        if let Some(StatsFormat::Json) = run.arguments.stats {
-            eprintln!("{}", self.statistics(run.started));
-        }
-        Ok(())
-    }
-
-    /// Counts are of this run; load and error rates depend on all runs.
-    fn statistics(&self, started: Instant) -> serde_json::Value {
-        let lines = self.lines();
-        let seconds = started.elapsed().as_secs_f64();
-        json!({
-            "schema": 1,
-            "lines": lines,
-            "new": self.new_count(),
-            "seen": self.seen_count(),
-            "without_key": self.without_key,
-            "bytes": self.bytes,
-            "seconds": seconds,
-            "lines_per_second": lines as f64 / seconds.max(1e-9),
-            "load": self.after.load,
-            "drop_chance": self.after.drop_chance,
-            "estimated_fpr": self.after.audited_fpr.map_or(self.after.drop_chance, |fpr| fpr.value),
-            "estimated_fpr_interval": self.after.audited_fpr.map(|fpr| [fpr.low, fpr.high]),
-            "estimated_fnr": self.after.audited_fnr.map(|fnr| fnr.value),
-            "estimated_fnr_interval": self.after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
-        })
-    }
+    let store = LookupBackend::open(path)?;
+    store
+        .check_agreement(&store_options(arguments))
+        .map_err(Failure::store(path))?;
+    Ok(Some(store))
 }

@@ -1,22 +1,27 @@
 //! `dedupstore inspect`: shows the state of a store.
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use dedupstore::store::{Inspection, inspect};
-use dedupstore_view::inspection_report;
+use dedupstore::store::{Inspection, StoreError, inspect, inspect_exactly};
+use dedupstore_view::{Rates, inspection_report, printable_json};
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::closed_pipe;
 use crate::color::{self, Color};
 use crate::error::Failure;
+use crate::leftovers;
 use crate::output::Output;
 use crate::value_parsers;
 
 /// Show a store's filter, sizes, counts and error rates, even while it is in use
+///
+/// Observations since the last checkpoint are in the log. Their number is always shown. In a
+/// small store, the log is also replayed into memory, to show the present counts and load; in a
+/// large one, only with --exact.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The store
@@ -27,22 +32,39 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Repeat until interrupted, every 2 seconds or at this interval
+    /// Replay the log into memory, which takes as much memory as the store, and show all figures
+    /// as they are now, error rates included
+    #[arg(long)]
+    exact: bool,
+
+    /// Repeat until interrupted, every 2 seconds or at this interval, and show rates
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "2s",
           require_equals = true, value_parser = value_parsers::time)]
     watch: Option<Duration>,
 }
 
-pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
+/// The size up to which a region and a log are read without being asked to. In the time that
+/// takes, nobody loses patience.
+const SMALL_BYTES: u64 = 128 << 20;
+
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
+    leftovers::report(path, global.quiet);
     let mut output = Output::standard()?;
+    let mut before: Option<(Instant, Inspection)> = None;
     loop {
-        let inspection = inspect(path).map_err(Failure::store(path))?;
+        let at = Instant::now();
+        let inspection = inspected(path, arguments.exact).map_err(Failure::store(path))?;
+        let rates = before.map(|(then, before)| rates(&before, &inspection, at - then));
         let text = match arguments.json {
-            true => format!("{}\n", as_json(&inspection)),
+            true => {
+                let watched = arguments.watch.map(|_| rates);
+                let json = as_json(&inspection, watched).to_string();
+                printable_json(&json) + "\n"
+            }
             false => {
                 let green = |text: &str| color::on_stdout(Color::Green, text);
-                inspection_report(&inspection, &path.display().to_string(), green)
+                inspection_report(&inspection, &path.display().to_string(), rates, green)
             }
         };
         let Some(interval) = arguments.watch else {
@@ -55,7 +77,39 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
         }
         output.text(&text)?;
         output.flush()?;
+        before = Some((at, inspection));
         wait(interval)?;
+    }
+}
+
+/// Inspects a store. Replays the log for the live figures if that takes little, and for all
+/// figures if that is wanted.
+fn inspected(path: &Path, exact: bool) -> Result<Inspection, StoreError> {
+    if exact {
+        return inspect_exactly(path);
+    }
+    let mut inspection = inspect(path)?;
+    let is_small =
+        inspection.region_bytes <= SMALL_BYTES && inspection.log_used_bytes <= SMALL_BYTES;
+    if inspection.exact || !is_small {
+        return Ok(inspection);
+    }
+    match inspect_exactly(path) {
+        Ok(exact) => inspection.set_live(&exact),
+        // What is known is better than nothing.
+        Err(StoreError::Corrupt(_) | StoreError::OutOfMemory { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(inspection)
+}
+
+fn rates(before: &Inspection, now: &Inspection, elapsed: Duration) -> Rates {
+    let seconds = elapsed.as_secs_f64().max(1e-9);
+    let per_second = |before: u64, now: u64| now.saturating_sub(before) as f64 / seconds;
+    let new = before.live_new.zip(now.live_new);
+    Rates {
+        observations: per_second(before.live_observations, now.live_observations),
+        new: new.map(|(before, now)| per_second(before, now)),
     }
 }
 
@@ -74,12 +128,19 @@ fn wait(interval: Duration) -> Result<(), Failure> {
     }
 }
 
-fn as_json(inspection: &Inspection) -> Value {
+/// `watched` is present with `--watch`, and holds rates after the first time.
+fn as_json(inspection: &Inspection, watched: Option<Option<Rates>>) -> Value {
     let mut object = json!({"schema": 1});
     if let (Some(object), Ok(Value::Object(fields))) =
         (object.as_object_mut(), serde_json::to_value(inspection))
     {
         object.extend(fields);
+        if let Some(rates) = watched {
+            let observations = rates.map(|rates| rates.observations);
+            let new = rates.and_then(|rates| rates.new);
+            object.insert("observations_per_second".to_owned(), json!(observations));
+            object.insert("new_per_second".to_owned(), json!(new));
+        }
     }
     object
 }

@@ -1,58 +1,63 @@
-//! `dedupstore merge`: creates the union of two stores.
+//! `dedupstore merge`: creates the union of stores.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use dedupstore::filter::filters_that_merge;
 use dedupstore::store::merge;
 
+use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::leftovers;
+use crate::standard_error;
 use crate::table::{percent, plural};
 use crate::value_parsers;
 
-/// Create a store that has seen every key of two others
+/// Create a store that has seen every key of several others
 ///
-/// The two stores need the same filter, memory, seed and normalization, so create them with the
-/// same --seed. The filter must be one that has a union, such as `bloom`. The two stores are not
-/// changed.
+/// The stores need the same filter, memory, seed and key options, so create them with the same
+/// --seed. They are not changed.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples())]
 pub struct Arguments {
     /// The path of the new store; it must not exist
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 
-    /// The first store
-    #[arg(value_name = "A")]
-    first: PathBuf,
-
-    /// The second store
-    #[arg(value_name = "B")]
-    second: PathBuf,
+    /// The stores to merge, at least two
+    #[arg(value_name = "STORE", num_args = 2.., required = true)]
+    stores: Vec<PathBuf>,
 }
 
-const EXAMPLES: &str = "\
-Example:
-  dedupstore create east.dds --filter bloom --seed 7
-  dedupstore create west.dds --filter bloom --seed 7
-  dedupstore merge both.dds east.dds west.dds";
+fn examples() -> String {
+    format!(
+        "Filters that can be merged: {}\n\n\
+         Example:\n  \
+         dedupstore create east.dds --seed 7\n  \
+         dedupstore create west.dds --seed 7\n  \
+         dedupstore merge both.dds east.dds west.dds",
+        filters_that_merge().join(", ")
+    )
+}
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let Arguments {
         destination,
-        first,
-        second,
+        stores,
     } = arguments;
-    let report = merge(&destination, &first, &second)?;
+    leftovers::report(&destination, global.quiet);
+    let _cleanup = CleanupOnSignal::start();
+    let report = merge(&destination, &stores)?;
     if !global.quiet {
-        eprintln!(
-            "dedupstore: created {}: {}, load {}, false positive rate {}, {} of disk",
+        standard_error::message(format_args!(
+            "created {}: {}, load {}, false positive rate {}, {} of disk",
             destination.display(),
             plural(report.observations, "observation"),
             percent(Some(report.load)),
             percent(Some(report.drop_chance)),
             value_parsers::show_bits(report.disk_bytes.saturating_mul(8)),
-        );
+        ));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ mod completions;
 mod contains;
 mod create;
 mod explain;
-mod filter;
+pub mod filter;
 mod filters;
 mod generate;
 mod inspect;
@@ -42,6 +42,18 @@ macro_rules! commands {
                 match self {
                     $(Command::$name(arguments) => $module::run(arguments, global),)*
                 }
+            }
+
+            /// Returns whether the command does nothing useful without standard output. The
+            /// others change stores and report that on standard error, or only if asked to.
+            pub fn prints_data(&self) -> bool {
+                !matches!(
+                    self,
+                    Command::Create(_)
+                        | Command::Backup(_)
+                        | Command::Checkpoint(_)
+                        | Command::Merge(_)
+                )
             }
         }
     };

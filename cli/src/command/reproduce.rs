@@ -12,6 +12,7 @@ use dedupstore::lab::reproduce::{Cell, Job, Outcome, PAPERS, Plan, Reproduced, R
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::{definitions, render};
 use crate::value_parsers;
 
@@ -170,13 +171,13 @@ struct Progress {
 impl Progress {
     fn show(&self, done: usize) {
         if self.shown {
-            eprint!("\r{done} of {} runs\x1b[K", self.jobs);
+            standard_error::raw(&format!("\r{done} of {} runs\x1b[K", self.jobs));
         }
     }
 
     fn clear(&self) {
         if self.shown {
-            eprint!("\r\x1b[K");
+            standard_error::raw("\r\x1b[K");
         }
     }
 }

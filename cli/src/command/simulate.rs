@@ -13,8 +13,10 @@ use crate::error::Failure;
 use crate::html_report;
 use crate::input::{Block, InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
+use crate::missing_keys;
 use crate::output::Output;
-use crate::table::{grouped, percent, render};
+use crate::standard_error;
+use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
 /// Measure the errors of filters on your own log or on a synthetic stream
@@ -31,7 +33,8 @@ pub struct Arguments {
     logs: Vec<PathBuf>,
 
     /// A filter, or `all`; can be repeated [default: all]
-    #[arg(short, long = "filter", value_name = "SPEC")]
+    #[arg(short, long = "filter", value_name = "SPEC", hide_possible_values = true,
+          value_parser = value_parsers::filter_spec_or_all())]
     filters: Vec<String>,
 
     #[arg(short, long = "memory", help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
@@ -109,27 +112,34 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         }
         Ok(simulation)
     };
-    let (simulation, name, without_key) = match arguments.stream {
+    let (simulation, name, skipped) = match arguments.stream {
         Some(stream) => {
             let keys = stream.open(arguments.count, arguments.seed);
             let simulation = with_filters(Simulation::for_stream(&keys, arguments.seed))?;
             let simulation = over_stream(simulation, stream, arguments.count, arguments.seed);
-            (simulation, stream.to_string(), 0)
+            (simulation, stream.to_string(), Skipped::default())
         }
         None => {
             let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
             let name = inputs.name();
             let empty = Simulation::new(arguments.seed, Truth::for_fingerprints());
             let mut simulation = with_filters(empty)?;
-            let without_key = over_log(&mut simulation, &inputs, &arguments.key)?;
-            (simulation, name, without_key)
+            let skipped = over_log(&mut simulation, &inputs, &arguments.key)?;
+            if let Some(too_long) = inputs.too_long(skipped.too_long, "skipped")
+                && !global.quiet
+            {
+                standard_error::message(too_long);
+            }
+            (simulation, name, skipped)
         }
     };
+    let Skipped { without_key, .. } = skipped;
     let lines = simulation.count() + without_key;
-    if let Some(missing) = arguments.key.missing_keys(without_key, lines, "skipped")
+    let missing = missing_keys::message(&arguments.key.rule()?, without_key, lines, "skipped");
+    if let Some(missing) = missing
         && !global.quiet
     {
-        eprintln!("dedupstore: {missing}");
+        standard_error::message(missing);
     }
     let render = match (arguments.json, arguments.csv) {
         (true, _) => as_json,
@@ -178,29 +188,40 @@ fn over_stream(
     simulation
 }
 
-/// Runs the simulation over a log; returns the number of lines without a key.
+/// The numbers of lines that a simulation skips.
+#[derive(Default)]
+struct Skipped {
+    without_key: u64,
+    too_long: u64,
+}
+
+/// Runs the simulation over a log.
 fn over_log(
     simulation: &mut Simulation,
     inputs: &Inputs,
     key: &KeyArguments,
-) -> Result<u64, Failure> {
+) -> Result<Skipped, Failure> {
     let clock = WallClock::start();
-    let mut keys = key.reader()?;
-    let mut without_key = 0;
+    let (mut keys, line_end) = key.reader()?;
+    let (mut without_key, mut too_long) = (0, 0);
     let mut push = |simulation: &mut Simulation, content: &[u8]| match keys.key(content) {
         Some(key) => simulation.push_key(key, &clock),
         None => without_key += 1,
     };
-    inputs.for_each_block(key.line_end(), |block| {
+    inputs.for_each_block(line_end, |block| {
         match block {
             Block::Lines(lines) => lines.for_each(|line| push(simulation, line.content)),
             Block::Unterminated(line) => push(simulation, line.content),
+            Block::LongLine(piece) => too_long += u64::from(piece.is_first),
             Block::Pause => {}
         }
         Ok(())
     })?;
     simulation.flush(&clock);
-    Ok(without_key)
+    Ok(Skipped {
+        without_key,
+        too_long,
+    })
 }
 
 struct WallClock(Instant);
@@ -275,11 +296,11 @@ fn as_table(runs: &[RunSummary]) -> String {
         })
         .collect();
     format!(
-        "{}: {} keys, {} distinct, {} repeats{}\n\n{}",
+        "{}: {}, {} distinct, {}{}\n\n{}",
         first.stream,
-        grouped(first.count),
+        plural(first.count, "key"),
         grouped(first.distinct),
-        grouped(first.repeats),
+        plural(first.repeats, "repeat"),
         repeat_distances(&first.gaps),
         render(
             &[
@@ -321,8 +342,8 @@ fn repeat_distances(gaps: &[(u64, u64)]) -> String {
     match total {
         0 => String::new(),
         _ => format!(
-            "; half of the repeats are at most {} keys back, 90 % at most {}",
-            grouped(within(0.5)),
+            "; half of the repeats are at most {} back, 90 % at most {}",
+            plural(within(0.5), "key"),
             grouped(within(0.9))
         ),
     }

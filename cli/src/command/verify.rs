@@ -1,14 +1,18 @@
 //! `dedupstore verify`: checks every checksum of a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use dedupstore::store::{Finding, StoreError, verify};
+use dedupstore::store::{Finding, Severity, StoreError, verify};
+use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::leftovers;
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::plural;
+use crate::wait::Wait;
 
 /// Check a whole store and print one line per finding, with file and offset
 ///
@@ -19,23 +23,36 @@ pub struct Arguments {
     /// The store
     #[arg(value_name = "STORE")]
     store: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    wait: Wait,
 }
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
-    let findings = match verify(path) {
-        Err(StoreError::InUse { .. }) => {
+    leftovers::report(path, global.quiet);
+    let findings = match arguments.wait.until_free(global.quiet, || verify(path)) {
+        Err(error @ StoreError::InUse { .. }) => {
             let path = path.display();
             return Err(Failure::Usage(format!(
-                "{path} is in use by another process, whose writes would look like corruption; \
-                 wait until it ends, or verify a copy: dedupstore backup {path} COPY.dds && dedupstore verify COPY.dds"
+                "{error}, whose writes would look like corruption; wait until it ends (with \
+                 --wait, the command waits), or verify a copy: dedupstore backup {path} COPY.dds \
+                 && dedupstore verify COPY.dds"
             )));
         }
         verified => verified.map_err(Failure::store(path))?,
     };
     let mut output = Output::standard()?;
-    for finding in &findings {
-        output.text(&format!("{finding}\n"))?;
+    if arguments.json {
+        output.text(&format!("{}\n", as_json(path, &findings)))?;
+    } else {
+        for finding in &findings {
+            output.text(&format!("{finding}\n"))?;
+        }
     }
     output.flush()?;
     let corrupt = findings
@@ -44,16 +61,37 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         .count();
     let path = path.display();
     match corrupt {
-        0 if global.quiet => {}
-        0 => eprintln!("dedupstore: {path} is intact"),
-        _ if global.quiet => {}
-        _ => eprintln!(
-            "dedupstore: {path} is corrupt ({}); repair it: dedupstore repair {path}",
+        _ if global.quiet || arguments.json => {}
+        0 => standard_error::message(format_args!("{path} is intact")),
+        _ => standard_error::message(format_args!(
+            "{path} is corrupt ({}); repair it: dedupstore repair {path}",
             plural(corrupt as u64, "finding")
-        ),
+        )),
     }
     match findings.iter().any(Finding::is_damage) {
         true => Err(Failure::AnswerIsNo),
         false => Ok(()),
     }
+}
+
+fn as_json(path: &Path, findings: &[Finding]) -> Value {
+    let object = |finding: &Finding| {
+        json!({
+            "file": finding.damage.file,
+            "offset": finding.damage.offset,
+            "expected": finding.damage.expected,
+            "found": finding.damage.found,
+            "severity": match finding.severity {
+                Severity::Information => "information",
+                Severity::Covered => "covered",
+                _ => "refused",
+            },
+        })
+    };
+    json!({
+        "schema": 1,
+        "store": path.display().to_string(),
+        "intact": !findings.iter().any(Finding::is_damage),
+        "findings": findings.iter().map(object).collect::<Vec<_>>(),
+    })
 }

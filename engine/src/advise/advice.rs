@@ -1,10 +1,12 @@
 //! Ranks the candidates and gives the advice.
 
 use super::candidate::candidates;
+use super::cheaper::{self, Cheaper};
 use super::question::Question;
 use super::trial::Trial;
 use super::{assumed, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
+use crate::seen_set::CreateError;
 use crate::theory::information;
 
 /// Candidates whose costs differ by at most this factor count as equal; the one that touches
@@ -16,9 +18,9 @@ const EQUAL_COST_UNKNOWN: f64 = 1.5;
 /// the gaps between repeats are assumed: its rates do not depend on the gaps.
 const GAP_INDEPENDENT: f64 = 1.5;
 /// A false negative rate of almost none.
-const ALMOST_NONE: f64 = 1e-3;
+pub(super) const ALMOST_NONE: f64 = 1e-3;
 /// A difference of rates or costs that is too small to matter.
-const NEGLIGIBLE: f64 = 1e-8;
+pub(super) const NEGLIGIBLE: f64 = 1e-8;
 
 /// The expected error rates and cost of a candidate.
 #[derive(Clone, Debug)]
@@ -111,21 +113,25 @@ pub struct Advice {
     pub papers: Option<String>,
     /// How reliable the choice is.
     pub confidence: Confidence,
+    /// The filter with the lowest mean cost, if it is not the choice, and why not.
+    pub cheaper: Option<Cheaper>,
+    /// The filters that `papers` and `cheaper` name, except for the choice.
+    pub compared: Vec<Estimate>,
     /// The lower bound on the FPR, after all keys, of any filter that misses no repeat. None if
     /// the number of keys is unknown.
     pub least_fpr: Option<f64>,
 }
 
-pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
+pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
     let trial = Trial::of(question);
     let estimates = match &trial {
-        Some(trial) => measured::estimates(question, trial),
+        Some(trial) => measured::estimates(question, trial)?,
         None => assumed::estimates(question),
     };
     let mut all = estimates.eligible;
     sort(question, &mut all);
     let Some(choice) = all.first().cloned() else {
-        return Err(too_small(question));
+        return Err(too_small(question).into());
     };
     let equal_cost = match (&trial, question.expected_distinct()) {
         (None, None) => EQUAL_COST_UNKNOWN,
@@ -160,16 +166,32 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, BuildError> {
         _ => assumed::confidence(&choice, &all),
     };
     let keeps_bounds = question.excess(choice.fpr, choice.fnr) <= 1.0;
+    let cheaper = cheaper::than(question, &choice, &all);
+    let papers = estimates
+        .best_of_papers
+        .and_then(|paper| reason::of_papers(&choice, &paper, &all));
+    let (papers, named) =
+        papers.map_or((None, Vec::new()), |(papers, named)| (Some(papers), named));
+    let named = named
+        .into_iter()
+        .chain(cheaper.iter().map(|it| it.estimate.clone()));
+    let mut compared: Vec<Estimate> = Vec::new();
+    for estimate in named {
+        let is_same = |it: &Estimate| it.filter == estimate.filter;
+        if !is_same(&choice) && !compared.iter().any(is_same) {
+            compared.push(estimate);
+        }
+    }
     Ok(Advice {
         reason: reason::of(question, &choice, keeps_bounds),
-        papers: estimates
-            .best_of_papers
-            .and_then(|paper| reason::of_papers(&choice, &paper, &all)),
+        papers,
         keeps_bounds,
         confidence,
         least_fpr: question.bits_per_key().map(information::min_fpr),
         choice,
         runners_up,
+        cheaper,
+        compared,
     })
 }
 

@@ -16,6 +16,7 @@ use super::candidate::{self, neighbours};
 use super::question::{Preference, Question};
 use super::trial::{Trial, TrialResult};
 use crate::filter::FilterSpec;
+use crate::region::OutOfMemory;
 use crate::theory::predict;
 
 /// How many candidates of the first round run over the whole sample.
@@ -36,22 +37,23 @@ const MAX_OBSERVATIONS: u64 = 1 << 22;
 /// The weight of a prediction, in errors: 50 errors have a standard error of a seventh.
 const FORMULA_ERRORS: f64 = 50.0;
 
-/// Estimates the candidates by running them over a sample.
-pub(super) fn estimates(question: &Question<'_>, full: &Trial) -> Estimates {
+/// Estimates the candidates by running them over a sample. Fails if the system has not enough
+/// memory for them.
+pub(super) fn estimates(question: &Question<'_>, full: &Trial) -> Result<Estimates, OutOfMemory> {
     let one_in = question.sample.map_or(1, |sample| sample.one_in());
     let short = full.shortened(one_in.ilog2());
     let mut round = Round::new(question, short.as_ref().unwrap_or(full));
     round.run(&candidate::for_trial(
         question.bits_per_key(),
         question.preference,
-    ));
+    ))?;
     let leaders = round.best_of_each_filter();
     for leader in leaders.iter().take(LEADERS) {
-        round.run(&neighbours(leader, question.preference));
+        round.run(&neighbours(leader, question.preference))?;
     }
     let mut papers = Round::new(question, round.trial);
     if question.preference == Preference::Balanced {
-        papers.run(&candidate::paper_candidates());
+        papers.run(&candidate::paper_candidates())?;
     }
     let papers = papers.sorted();
     let best_of_papers = papers.first().map(|it| it.filter.clone());
@@ -63,26 +65,29 @@ pub(super) fn estimates(question: &Question<'_>, full: &Trial) -> Estimates {
     let mut finalists: Vec<FilterSpec> = finalists.map(|it| it.filter).collect();
     finalists.extend(round.best_of_each_filter());
     let mut last = Round::new(question, full);
-    last.run(&finalists);
+    last.run(&finalists)?;
     for _ in 0..MAX_STEPS {
         let Some(best) = last.sorted().into_iter().next() else {
             break;
         };
-        if last.run(&neighbours(&best.filter, question.preference)) == 0 {
+        if last.run(&neighbours(&best.filter, question.preference))? == 0 {
             break;
         }
     }
-    last.add_passes();
+    last.add_passes()?;
     last.add_predictions();
-    let best_of_papers = best_of_papers.and_then(|filter| full.run(&filter));
+    let best_of_papers = match best_of_papers {
+        Some(filter) => full.run(&filter)?,
+        None => None,
+    };
     let eligible = last
         .results
         .iter()
         .filter(|it| !candidate::is_from_papers(&it.filter) || !last.is_dominated_by_bloom(it));
-    Estimates {
+    Ok(Estimates {
         eligible: eligible.map(|it| last.estimate(it)).collect(),
         best_of_papers: best_of_papers.map(|it| last.estimate(&it)),
-    }
+    })
 }
 
 /// The results of candidates over the same keys.
@@ -102,14 +107,14 @@ impl<'a> Round<'a> {
     }
 
     /// Runs the filters that have not run yet. Returns how many ran.
-    fn run(&mut self, filters: &[FilterSpec]) -> usize {
+    fn run(&mut self, filters: &[FilterSpec]) -> Result<usize, OutOfMemory> {
         let before = self.results.len();
         for filter in filters {
             if !self.results.iter().any(|it| it.filter == *filter) {
-                self.results.extend(self.trial.run(filter));
+                self.results.extend(self.trial.run(filter)?);
             }
         }
-        self.results.len() - before
+        Ok(self.results.len() - before)
     }
 
     /// Returns FPR and FNR: as measured, combined with theory if it was computed.
@@ -190,10 +195,10 @@ impl<'a> Round<'a> {
     }
 
     /// Runs the candidates that may be the best over the sample again.
-    fn add_passes(&mut self) {
+    fn add_passes(&mut self) -> Result<(), OutOfMemory> {
         let sorted = self.sorted();
         let Some(best) = sorted.first() else {
-            return;
+            return Ok(());
         };
         let (question, count) = (self.question, self.trial.count().max(1));
         let errors = best.errors().0 + best.errors().1;
@@ -214,11 +219,12 @@ impl<'a> Round<'a> {
             let trial = self.trial.rehashed(pass);
             for &index in &contenders {
                 let result = &mut self.results[index];
-                if let Some(more) = trial.run(&result.filter) {
+                if let Some(more) = trial.run(&result.filter)? {
                     result.add(&more);
                 }
             }
         }
+        Ok(())
     }
 
     fn estimate(&self, result: &TrialResult) -> Estimate {

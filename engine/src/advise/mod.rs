@@ -12,6 +12,7 @@
 mod advice;
 mod assumed;
 mod candidate;
+mod cheaper;
 mod measured;
 mod question;
 mod reason;
@@ -21,13 +22,14 @@ mod trial;
 
 pub use advice::{Advice, Confidence, Estimate};
 pub use candidate::{candidates, is_from_papers, paper_candidates};
+pub use cheaper::{Cheaper, WhyNotChosen};
 pub use question::{Preference, Question};
 pub use sample::Sample;
 pub use sizing::{Size, minimum_memory};
 
 pub use crate::filter::{DEFAULT_FILTER, DEFAULT_MEMORY};
 
-use crate::filter::BuildError;
+use crate::seen_set::CreateError;
 
 /// Chooses a filter.
 ///
@@ -35,7 +37,8 @@ use crate::filter::BuildError;
 /// large enough. Otherwise only its number of keys is used.
 ///
 /// # Errors
-/// If the memory is too small for every candidate.
-pub fn advise(question: &Question<'_>) -> Result<Advice, BuildError> {
+/// If the memory is too small for every candidate, or if the system has less than candidates need
+/// to run over the sample.
+pub fn advise(question: &Question<'_>) -> Result<Advice, CreateError> {
     advice::ranked(question)
 }

@@ -9,8 +9,9 @@ use super::sample::{Sample, is_sampled};
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::Fingerprint;
 use crate::lab::GapMeter;
+use crate::region::OutOfMemory;
 use crate::rng::Generator;
-use crate::seen_set::SeenSetBuilder;
+use crate::seen_set::{CreateError, SeenSetBuilder};
 use crate::theory::Workload;
 
 /// Number of groups of keys.
@@ -151,13 +152,18 @@ impl Trial {
         Workload::with_gaps(self.count(), self.distinct, gaps.histogram()).coarse()
     }
 
-    /// Runs a filter over the sample. None if it cannot be built in the memory.
-    pub fn run(&self, filter: &FilterSpec) -> Option<TrialResult> {
-        let mut set = SeenSetBuilder::new(filter)
+    /// Runs a filter over the sample. None if it cannot be built in the memory. Fails if the
+    /// system has not that much memory.
+    pub fn run(&self, filter: &FilterSpec) -> Result<Option<TrialResult>, OutOfMemory> {
+        let built = SeenSetBuilder::new(filter)
             .memory_bits(self.memory_bits)
             .seed(1)
-            .build()
-            .ok()?;
+            .build();
+        let mut set = match built {
+            Ok(set) => set,
+            Err(CreateError::OutOfMemory(error)) => return Err(error),
+            Err(_) => return Ok(None),
+        };
         let mut result = TrialResult {
             filter: filter.clone(),
             dropped: [0; GROUPS],
@@ -178,6 +184,6 @@ impl Trial {
                 index += 1;
             }
         }
-        Some(result)
+        Ok(Some(result))
     }
 }

@@ -87,6 +87,78 @@ impl Aging {
     }
 }
 
+/// The cache lines of an aging filter, by the number of keys that were added to them.
+struct Generations {
+    k: i32,
+    /// The probability that a key leaves a clear bit of its half clear.
+    kept: f64,
+    /// The number of keys that fill a half.
+    length: f64,
+}
+
+impl Generations {
+    fn of(filter: &Aging) -> Self {
+        let half = HALF_BITS as f64;
+        let kept = libm::pow(1.0 - 1.0 / half, f64::from(filter.k));
+        let full = (f64::from(filter.full_bits) / half).min(1.0 - 0.5 / half);
+        Generations {
+            k: filter.k as i32,
+            kept,
+            length: libm::ceil(libm::log1p(-full) / libm::log(kept)).max(1.0),
+        }
+    }
+
+    /// Returns the load and the false positive rate of a line with so many keys.
+    fn line(&self, keys: f64) -> (f64, f64) {
+        let exchanges = (libm::ceil(keys / self.length) - 1.0).max(0.0);
+        let load_of = |keys: f64| 1.0 - libm::pow(self.kept, keys);
+        let active = load_of(keys - exchanges * self.length);
+        let warm = match exchanges < 1.0 {
+            true => 0.0,
+            false => load_of(self.length),
+        };
+        let found = |load: f64| load.powi(self.k);
+        let rate = 1.0 - (1.0 - found(active)) * (1.0 - found(warm));
+        ((active + warm) / 2.0, rate)
+    }
+
+    /// Returns the mean load and rate of lines with so many keys on average.
+    fn lines(&self, mean: f64) -> (f64, f64) {
+        // Lines with many keys differ little, and e^−mean would be 0.
+        if mean > 600.0 {
+            return self.line(mean);
+        }
+        let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
+        let mut share = libm::exp(-mean);
+        let (mut load, mut rate) = (0.0, 0.0);
+        for keys in 0..=most {
+            let line = self.line(f64::from(keys));
+            load += share * line.0;
+            rate += share * line.1;
+            share *= mean / f64::from(keys + 1);
+        }
+        (load, rate)
+    }
+
+    fn false_positive_rate(&self, load: f64) -> f64 {
+        // Up to here the load grows. Then lines are in all stages of a generation.
+        let (mut low, mut high) = (0.0, 1.5 * self.length);
+        if load >= self.lines(high).0 {
+            let stages = 1..=self.length as u32;
+            let rate = |stage: u32| self.line(self.length + f64::from(stage)).1;
+            return stages.map(rate).sum::<f64>() / self.length;
+        }
+        for _ in 0..20 {
+            let middle = (low + high) / 2.0;
+            match self.lines(middle).0 < load {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        self.lines(high).1.clamp(0.0, 1.0)
+    }
+}
+
 #[inline(always)]
 fn active_half(line: &[u8]) -> usize {
     usize::from(line[CACHE_LINE_BYTES - 1] & ACTIVE_FLAG != 0)
@@ -187,14 +259,20 @@ impl Filter for Aging {
         self.lines.count() * 2 * HALF_BITS
     }
 
+    /// The warm half of a cache line is full, and the active one is not: the rate is not that of
+    /// two halves with the mean load. The number of keys per line is taken to be Poisson
+    /// distributed, with the mean that explains the load.
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let load = registers.occupied() as f64 / self.cells() as f64;
-        let in_one_half = libm::pow(load, f64::from(self.k));
-        1.0 - (1.0 - in_one_half) * (1.0 - in_one_half)
+        Generations::of(self).false_positive_rate(load)
     }
 
     fn cache_lines_touched(&self) -> u32 {
         1
+    }
+
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
     }
 
     fn seen_leaves_state_unchanged(&self) -> bool {
@@ -225,6 +303,13 @@ impl Filter for Aging {
         let (at, probes) = self.lines.locate(fingerprint);
         let (in_active, in_warm) = probe(self.k, &region[at..at + CACHE_LINE_BYTES], probes);
         Verdict::seen_if(in_active | in_warm)
+    }
+
+    /// The second half is used from the first exchange on.
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
+        let (at, _) = self.lines.locate(fingerprint);
+        let line = &region[at..at + CACHE_LINE_BYTES];
+        active_half(line) != 0 || ones(&line[bytes_of(1)]) > 0
     }
 
     fn cell_layout(&self) -> CellLayout {

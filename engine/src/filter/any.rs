@@ -86,6 +86,17 @@ impl AnyFilter {
         (clock.kind() == ClockKind::Seconds).then_some(clock)
     }
 
+    /// Whether the filter may have forgotten this key, if it observed it; see
+    /// [`Filter::may_have_forgotten`].
+    pub fn may_have_forgotten(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+    ) -> bool {
+        dispatch!(self, f => f.may_have_forgotten(region, registers, fingerprint))
+    }
+
     /// Counts the cells in use by reading all of them.
     pub fn recount(&self, region: &[u8]) -> u64 {
         dispatch!(self, f => f.recount(region))
@@ -158,6 +169,12 @@ impl AnyFilter {
     /// Whether a Seen verdict changes only the counts and the generator.
     pub fn seen_leaves_state_unchanged(&self) -> bool {
         dispatch!(self, f => f.seen_leaves_state_unchanged())
+    }
+
+    /// Whether observing a key reads only its evidence; see
+    /// [`Filter::observe_reads_only_evidence`].
+    pub fn observe_reads_only_evidence(&self) -> bool {
+        dispatch!(self, f => f.observe_reads_only_evidence())
     }
 
     /// Whether the verdict also depends on the observation's random draws.
@@ -250,8 +267,7 @@ impl AnyFilter {
         self.evidence(region, &self.registers_at(registers, tick), fingerprint)
     }
 
-    /// Turns the state into that of a filter which has observed the keys of both; see
-    /// [`Filter::merge`].
+    /// Turns the state into one that reports the keys of both as Seen; see [`Filter::merge`].
     pub fn merge(
         &self,
         region: &mut [u8],

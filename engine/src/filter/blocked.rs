@@ -101,8 +101,8 @@ impl Filter for Blocked {
             title: "Cache-, Hash- and Space-Efficient Bloom Filters",
             year: 2007,
         },
-        advised_because: "a blocked Bloom filter makes few errors in this memory and is the \
-                          fastest, with one cache line per key; it forgets some keys where a cache \
+        advised_because: "a blocked Bloom filter makes about the fewest errors in this memory \
+                          and is the fastest, with one cache line per key; it forgets some keys where a cache \
                           line is too full",
         drawing: Drawing {
             before: &["#.#..#..", "##.#.##.", ".#......"],
@@ -111,15 +111,17 @@ impl Filter for Blocked {
                       first clears as many random bits as the key needs.",
         },
         parameters: &[
-            Parameter::integer("k", "bits set for each key", 1..=32, 4),
+            Parameter::integer("k", "bits set for each key", 1..=32, 6),
             Parameter::integer(
                 "cap",
                 "percentage of a cache line's bits above which it forgets; 100 means never",
                 1..=100,
-                70,
+                85,
             ),
         ],
     };
+
+    const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let cap = spec.integer("cap");
@@ -133,8 +135,8 @@ impl Filter for Blocked {
 
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
-        // The default of this filter, and the project's default filter.
-        [4, 6].map(|k| (self.k == k).then_some(Blocked { k, ..*self }))
+        // The default, and the k of the published benchmarks.
+        [6, 4].map(|k| (self.k == k).then_some(Blocked { k, ..*self }))
     }
 
     fn region_bytes(&self) -> u64 {
@@ -160,16 +162,19 @@ impl Filter for Blocked {
         if load >= cap || mean > 600.0 {
             return libm::pow(load, f64::from(self.k));
         }
+        let exponent = self.k as i32;
         let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
         let mut share = libm::exp(-mean);
         let mut clear = 1.0;
         let mut rate = 0.0;
         for keys in 0..=most {
-            rate += share * libm::pow((1.0f64 - clear).min(cap), f64::from(self.k));
+            rate += share * (1.0f64 - clear).min(cap).powi(exponent);
             share *= mean / f64::from(keys + 1);
             clear *= kept;
         }
-        rate.clamp(0.0, 1.0)
+        // Near the cap the number of keys no longer explains the load. A mean of powers is at
+        // least the power of the mean.
+        rate.max(load.powi(exponent)).clamp(0.0, 1.0)
     }
 
     /// Without a cap, no bit is ever cleared.
@@ -180,8 +185,16 @@ impl Filter for Blocked {
         }
     }
 
+    /// A line that ever cleared bits had more than `cap_bits` then, and clears at most k at a time.
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
+        let (at, _) = self.lines.locate(fingerprint);
+        ones(&region[at..at + CACHE_LINE_BYTES]) + self.k > self.cap_bits
+            && u64::from(self.cap_bits) < CACHE_LINE_BITS
+    }
+
+    /// With a lower cap the load settles by itself.
     fn comfortable_load(&self) -> Option<f64> {
-        Some(0.5)
+        (self.cap_percent > 50).then_some(0.5)
     }
 
     fn cache_lines_touched(&self) -> u32 {
@@ -190,6 +203,10 @@ impl Filter for Blocked {
 
     fn draws(&self) -> u64 {
         numbers_needed(self.k)
+    }
+
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
     }
 
     fn seen_leaves_state_unchanged(&self) -> bool {
@@ -238,8 +255,38 @@ impl Filter for Blocked {
         Evidence::all_in_use((at / CACHE_LINE_BYTES) as u64, &mut cells)
     }
 
+    /// Takes the union of the bits, so that every key of either filter is reported as Seen. A
+    /// cache line may be fuller than the cap afterwards: the next keys clear bits of it.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        for (byte, other) in region.iter_mut().zip(other) {
+            *byte |= other;
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
+    }
+
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
         self.lines.prefetch(region, fingerprint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DEFAULT_FILTER;
+    use super::*;
+
+    #[test]
+    fn the_default_filter_is_blocked_with_its_default_parameters() {
+        let named: FilterSpec = "blocked".parse().expect("a filter");
+        assert_eq!(DEFAULT_FILTER.parse(), Ok(named));
+        assert_eq!(DEFAULT_FILTER, "blocked:k=6,cap=85");
     }
 }

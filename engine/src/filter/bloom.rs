@@ -84,6 +84,8 @@ impl Filter for Bloom {
         ],
     };
 
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let k = spec.integer("k");
         let partitions = match spec.is_choice("layout", "partitioned") {
@@ -111,6 +113,10 @@ impl Filter for Bloom {
 
     fn cache_lines_touched(&self) -> u32 {
         self.partitions.count()
+    }
+
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
     }
 
     fn seen_leaves_state_unchanged(&self) -> bool {

@@ -100,6 +100,11 @@ impl Filter for Buffer {
             .observe(region, registers, observation.fingerprint)
     }
 
+    /// Only a full buffer evicts.
+    fn may_have_forgotten(&self, _: &[u8], registers: &Registers, _: Fingerprint) -> bool {
+        registers.occupied() >= self.cells()
+    }
+
     fn cell_layout(&self) -> CellLayout {
         self.table.cell_layout()
     }

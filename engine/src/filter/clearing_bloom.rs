@@ -101,6 +101,10 @@ impl<C: ClearingRule> Filter for ClearingBloom<C> {
         C::clear_count(&self.partitions)
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }

@@ -80,6 +80,7 @@ impl Filter for Counting {
     };
 
     const FORGETS: bool = true;
+    const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let max = ((1u32 << spec.integer("bits")) - 1) as u16;
@@ -106,6 +107,10 @@ impl Filter for Counting {
 
     fn cache_lines_touched(&self) -> u32 {
         self.counters.k
+    }
+
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
     }
 
     fn seen_leaves_state_unchanged(&self) -> bool {
@@ -155,6 +160,23 @@ impl Filter for Counting {
             }
         }
         Verdict::Seen
+    }
+
+    /// Adds the counters. A key that both filters hold must be removed twice to be New again.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        for at in 0..self.counters.cells() {
+            let sum = self.counters.get(region, at) + self.counters.get(other, at);
+            self.counters.set(region, at, sum.min(self.counters.max));
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -91,7 +91,8 @@ use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
 
-/// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known.
+/// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known:
+/// `blocked` with its default parameters.
 pub const DEFAULT_FILTER: &str = "blocked:k=6,cap=85";
 /// The memory of a filter if none is given.
 pub const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 20);
@@ -114,6 +115,9 @@ pub trait Filter: Sized {
 
     /// Whether [`forget`](Filter::forget) can remove a key.
     const FORGETS: bool = false;
+
+    /// Whether [`merge`](Filter::merge) can unite two states.
+    const MERGES: bool = false;
 
     /// Returns the geometry of the filter in `memory_bits`, which is between
     /// [`MIN_MEMORY_BITS`] and [`MAX_MEMORY_BITS`].
@@ -168,6 +172,17 @@ pub trait Filter: Sized {
         }
     }
 
+    /// Whether the filter may have forgotten this key, if it observed it. If not, a key that is
+    /// reported as New was never observed.
+    fn may_have_forgotten(
+        &self,
+        _region: &[u8],
+        _registers: &Registers,
+        _fingerprint: Fingerprint,
+    ) -> bool {
+        self.possible_errors() != PossibleErrors::FalsePositives
+    }
+
     /// Returns the number of cache lines that observing a new key touches.
     fn cache_lines_touched(&self) -> u32;
 
@@ -179,6 +194,14 @@ pub trait Filter: Sized {
     /// Whether an observation with the verdict Seen changes neither the region nor the filter's
     /// own registers. A log records only the number of such observations.
     fn seen_leaves_state_unchanged(&self) -> bool;
+
+    /// Whether [`observe`](Filter::observe) reads only the cells of the key's
+    /// [evidence](Filter::evidence), whose positions depend on the key alone, and bytes that it has
+    /// declared with [`Region::bytes_mut`] before. A log can then be replayed without loading the
+    /// whole region.
+    fn observe_reads_only_evidence(&self) -> bool {
+        false
+    }
 
     /// Whether the verdict also depends on the observation's random draws.
     /// [`contains`](Filter::contains) then answers without them.
@@ -226,9 +249,9 @@ pub trait Filter: Sized {
     /// [`contains`](Filter::contains) follows from them alone.
     fn evidence(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Evidence;
 
-    /// Turns the state into that of a filter which has observed the keys of both. Returns the
-    /// reason, and changes nothing, if there is no such state. Both filters have this geometry
-    /// and the same hash.
+    /// Turns the state into one that reports every key as Seen which either filter reported as
+    /// Seen, if the filter [can](Filter::MERGES). Else returns the reason and changes nothing.
+    /// Both filters have this geometry and the same hash.
     fn merge(
         &self,
         _region: &mut [u8],

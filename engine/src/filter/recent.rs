@@ -216,6 +216,10 @@ impl Filter for Recent {
         1
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
@@ -241,6 +245,12 @@ impl Filter for Recent {
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (at, value) = self.lines.locate(fingerprint);
         Verdict::seen_if(self.count_of(&region[at..at + CACHE_LINE_BYTES], value) > 0)
+    }
+
+    /// Empty fields come last, and a key is pushed out only if there is none.
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
+        let (at, _) = self.lines.locate(fingerprint);
+        self.last_field(read_u64(region, at + CACHE_LINE_BYTES - 8)) != 0
     }
 
     fn cell_layout(&self) -> CellLayout {

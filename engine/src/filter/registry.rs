@@ -26,6 +26,15 @@ macro_rules! filters {
             names.join(", ")
         }
 
+        /// Returns the names of the filters whose states can be united.
+        pub fn filters_that_merge() -> Vec<&'static str> {
+            let mut names = Vec::new();
+            $(if $filter::MERGES {
+                names.push($filter::DESCRIPTOR.name);
+            })+
+            names
+        }
+
         /// Builds the filter of a spec. The memory is within the limits of all filters.
         fn build(spec: &FilterSpec, memory_bits: u64) -> Result<AnyFilter, BuildError> {
             let name = spec.descriptor().name;

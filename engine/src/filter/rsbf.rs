@@ -76,6 +76,21 @@ impl Rsbf {
         matches!(self.reading, Reading::Printed { .. })
     }
 
+    /// Returns by how much the load settles above 1/2. Algorithm 1 fills the filter to 1 − 1/e
+    /// before it clears bits, and keeps the load once s/i is below the threshold. In between it
+    /// adds s·ln(1/threshold) keys, which reduce the difference by the factor threshold².
+    pub(crate) fn load_above_half(&self) -> f64 {
+        match self.reading {
+            Reading::Published => 0.0,
+            Reading::Printed {
+                threshold_millionths,
+            } => {
+                let threshold = threshold_millionths as f64 / MILLION as f64;
+                (0.5 - libm::exp(-1.0)) * threshold * threshold
+            }
+        }
+    }
+
     /// Returns the bit of a partition that a draw clears.
     #[inline(always)]
     fn position_to_clear(&self, partition: u64, draw: u64) -> u64 {

@@ -174,6 +174,10 @@ impl Filter for Slot {
         1
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         true
     }
@@ -201,6 +205,12 @@ impl Filter for Slot {
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let SlotAddress { at, digit, value } = self.locate(fingerprint);
         Verdict::seen_if(self.digits.get(read_u64(region, at), digit) == value)
+    }
+
+    /// A slot that was used is never empty again.
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
+        let SlotAddress { at, digit, .. } = self.locate(fingerprint);
+        self.digits.get(read_u64(region, at), digit) != 0
     }
 
     /// Each slot is a group of its own for its keys, but all of them are displayed as one group.

@@ -50,11 +50,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the number of cells per key.
-    pub(crate) fn k(&self) -> u32 {
-        self.cells.k
-    }
-
     #[inline(always)]
     fn observe_in<R: Region + ?Sized>(
         &self,

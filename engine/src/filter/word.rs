@@ -184,6 +184,10 @@ impl Filter for Word {
         1
     }
 
+    fn observe_reads_only_evidence(&self) -> bool {
+        true
+    }
+
     fn seen_leaves_state_unchanged(&self) -> bool {
         false
     }
@@ -207,6 +211,12 @@ impl Filter for Word {
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
         let (at, value) = self.words.locate(fingerprint);
         Verdict::seen_if(self.matches(read_u64(region, at), value) != 0)
+    }
+
+    /// A key is pushed out only if there is no empty field.
+    fn may_have_forgotten(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> bool {
+        let (at, _) = self.words.locate(fingerprint);
+        self.matches(read_u64(region, at), 0) == 0
     }
 
     fn cell_layout(&self) -> CellLayout {

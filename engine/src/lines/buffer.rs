@@ -1,6 +1,8 @@
 //! A buffer that splits a stream of bytes into lines.
 
-use memchr::{memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
+
+use super::line::{Line, Lines};
 
 /// The least space offered to a read. Large enough that system calls are rare, small enough
 /// that a block is still in the L2 cache when its lines are written.
@@ -23,6 +25,10 @@ const BLOCK_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub struct LineBuffer {
     delimiter: u8,
+    /// The length of the longest line that is returned whole, without its delimiter.
+    max_line: usize,
+    /// Whether the first bytes continue a longer line.
+    inside_long_line: bool,
     bytes: Vec<u8>,
     /// End of the bytes that were returned as lines.
     start: usize,
@@ -42,20 +48,37 @@ pub struct LineTooLong {
     pub bytes: usize,
 }
 
-/// A complete line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// The line without its delimiter.
-    pub content: &'a [u8],
-    /// The line with its delimiter. The last line of an input may have none.
-    pub with_delimiter: &'a [u8],
+/// Part of the input; see [`LineBuffer::next_part`].
+#[derive(Debug)]
+pub enum Part<'a> {
+    /// Complete lines, none of them too long.
+    Lines(Lines<'a>),
+    /// A piece of a line that is longer than the limit.
+    LongLine(Piece<'a>),
+}
+
+/// A piece of a line that is longer than the limit of a [`LineBuffer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The bytes. The last piece of a line ends with its delimiter, if it has one.
+    pub bytes: &'a [u8],
+    /// Whether a line begins here.
+    pub is_first: bool,
 }
 
 impl LineBuffer {
     /// Creates an empty buffer for lines that end in `delimiter`.
     pub fn new(delimiter: u8) -> Self {
+        LineBuffer::with_max_line(delimiter, usize::MAX)
+    }
+
+    /// Creates an empty buffer that returns lines of up to `max_line` bytes whole, and longer
+    /// ones in pieces. It takes little more memory than the longest of these lines.
+    pub fn with_max_line(delimiter: u8, max_line: usize) -> Self {
         LineBuffer {
             delimiter,
+            max_line,
+            inside_long_line: false,
             bytes: Vec::new(),
             start: 0,
             searched: 0,
@@ -66,21 +89,28 @@ impl LineBuffer {
     /// Returns space for the next bytes. Call [`filled`](LineBuffer::filled) with the number of
     /// bytes written to it.
     pub fn space(&mut self) -> Result<&mut [u8], LineTooLong> {
-        self.bytes.copy_within(self.start..self.end, 0);
-        self.searched -= self.start;
-        self.end -= self.start;
-        self.start = 0;
+        // A long line that is already at the front must not be copied again for each block.
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.searched -= self.start;
+            self.end -= self.start;
+            self.start = 0;
+        }
         if self.bytes.len() - self.end < BLOCK_BYTES {
             // The buffer doubles for a line that is longer than it, so the bytes of a long
             // line are copied at most twice on average.
-            let wanted = (self.end + BLOCK_BYTES).max(if self.end > 0 { 2 * self.end } else { 0 });
+            let needed = self.end + BLOCK_BYTES;
+            let most = self.max_line.saturating_add(BLOCK_BYTES).max(needed);
+            let wanted = needed.max(self.end.saturating_mul(2)).min(most);
             let more = wanted - self.bytes.len().min(wanted);
             self.bytes
                 .try_reserve_exact(more)
                 .map_err(|_| LineTooLong { bytes: self.end })?;
             self.bytes.resize(wanted.max(self.bytes.len()), 0);
         }
-        Ok(&mut self.bytes[self.end..])
+        // A buffer that has grown for a long line still reads blocks of the usual size.
+        let offered = self.bytes.len().min(self.end + 2 * BLOCK_BYTES);
+        Ok(&mut self.bytes[self.end..offered])
     }
 
     /// Adds the first `count` bytes of the [`space`](LineBuffer::space) to the input.
@@ -110,56 +140,95 @@ impl LineBuffer {
         Lines::of(self.delimiter, block)
     }
 
+    /// Returns the next part of the input: complete lines, or a piece of a line that is too
+    /// long. Returns None if more input is needed.
+    pub fn next_part(&mut self) -> Option<Part<'_>> {
+        if self.inside_long_line {
+            return self.continue_long_line();
+        }
+        let fresh = &self.bytes[self.searched..self.end];
+        let Some(last) = memrchr(self.delimiter, fresh) else {
+            self.searched = self.end;
+            return match self.end - self.start > self.max_line {
+                true => {
+                    self.inside_long_line = true;
+                    Some(Part::LongLine(self.take_piece(self.end, true)))
+                }
+                false => None,
+            };
+        };
+        let mut complete = self.searched + last + 1;
+        // Lines are measured only if one of them can be too long.
+        if complete - self.start - 1 > self.max_line {
+            match self.first_long_line(complete) {
+                Some((start, end)) if start == self.start => {
+                    self.searched = end;
+                    return Some(Part::LongLine(self.take_piece(end, true)));
+                }
+                Some((start, _)) => complete = start,
+                None => {}
+            }
+        }
+        let start = std::mem::replace(&mut self.start, complete);
+        self.searched = complete;
+        let block = &self.bytes[start..complete];
+        Some(Part::Lines(Lines::of(self.delimiter, block)))
+    }
+
+    /// Returns the first line that is too long among the complete lines that end at `complete`.
+    fn first_long_line(&self, complete: usize) -> Option<(usize, usize)> {
+        let mut start = self.start;
+        for at in memchr_iter(self.delimiter, &self.bytes[self.start..complete]) {
+            let end = self.start + at + 1;
+            if end - start - 1 > self.max_line {
+                return Some((start, end));
+            }
+            start = end;
+        }
+        None
+    }
+
+    fn continue_long_line(&mut self) -> Option<Part<'_>> {
+        let rest = &self.bytes[self.start..self.end];
+        if rest.is_empty() {
+            return None;
+        }
+        let end = match memchr(self.delimiter, rest) {
+            Some(at) => {
+                self.inside_long_line = false;
+                self.start + at + 1
+            }
+            None => self.end,
+        };
+        self.searched = end;
+        Some(Part::LongLine(self.take_piece(end, false)))
+    }
+
+    fn take_piece(&mut self, end: usize, is_first: bool) -> Piece<'_> {
+        let start = std::mem::replace(&mut self.start, end);
+        Piece {
+            bytes: &self.bytes[start..end],
+            is_first,
+        }
+    }
+
+    /// Forgets all input that has not been returned: the input has failed in the middle of a
+    /// line.
+    pub fn clear(&mut self) {
+        (self.start, self.searched, self.end) = (0, 0, 0);
+        self.inside_long_line = false;
+    }
+
     /// Returns the bytes after the last delimiter; call it at the end of the input. None if
     /// there are none.
     pub fn last_line(&mut self) -> Option<Line<'_>> {
         let content = &self.bytes[self.start..self.end];
         self.start = self.end;
         self.searched = self.end;
+        self.inside_long_line = false;
         (!content.is_empty()).then_some(Line {
             content,
             with_delimiter: content,
-        })
-    }
-}
-
-/// An iterator over the lines of a block; see [`LineBuffer::complete_lines`] and
-/// [`Lines::complete`].
-#[derive(Debug)]
-pub struct Lines<'a> {
-    block: &'a [u8],
-    line_start: usize,
-    delimiters: memchr::Memchr<'a>,
-}
-
-impl<'a> Lines<'a> {
-    /// Returns the complete lines of `bytes`, without copying, and the bytes after them.
-    pub fn complete(delimiter: u8, bytes: &'a [u8]) -> (Self, &'a [u8]) {
-        let end = memrchr(delimiter, bytes).map_or(0, |last| last + 1);
-        let (block, rest) = bytes.split_at(end);
-        (Lines::of(delimiter, block), rest)
-    }
-
-    fn of(delimiter: u8, block: &'a [u8]) -> Self {
-        Lines {
-            block,
-            line_start: 0,
-            delimiters: memchr_iter(delimiter, block),
-        }
-    }
-}
-
-impl<'a> Iterator for Lines<'a> {
-    type Item = Line<'a>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Line<'a>> {
-        let end = self.delimiters.next()?;
-        let start = self.line_start;
-        self.line_start = end + 1;
-        Some(Line {
-            content: &self.block[start..end],
-            with_delimiter: &self.block[start..=end],
         })
     }
 }
@@ -200,6 +269,75 @@ mod tests {
             prop_assert_eq!(&in_place, &expected);
             prop_assert_eq!(split_in_pieces(&input, piece), expected);
         }
+    }
+
+    /// Returns the lines, each with whether it came whole.
+    fn split_with_limit(input: &[u8], piece: usize, max_line: usize) -> Vec<(Vec<u8>, bool)> {
+        let mut buffer = LineBuffer::with_max_line(b'\n', max_line);
+        let mut lines: Vec<(Vec<u8>, bool)> = Vec::new();
+        for chunk in input.chunks(piece) {
+            buffer.space().expect("small")[..chunk.len()].copy_from_slice(chunk);
+            buffer.filled(chunk.len());
+            while let Some(part) = buffer.next_part() {
+                match part {
+                    Part::Lines(whole) => {
+                        lines.extend(whole.map(|line| (line.with_delimiter.to_vec(), true)));
+                    }
+                    Part::LongLine(piece) if piece.is_first => {
+                        lines.push((piece.bytes.to_vec(), false));
+                    }
+                    Part::LongLine(piece) => {
+                        let (line, whole) = lines.last_mut().expect("its first piece");
+                        assert!(!*whole && !line.ends_with(b"\n"));
+                        line.extend_from_slice(piece.bytes);
+                    }
+                }
+            }
+        }
+        let last = buffer.last_line();
+        lines.extend(last.map(|line| (line.with_delimiter.to_vec(), true)));
+        lines
+    }
+
+    proptest! {
+        #[test]
+        fn only_lines_above_the_limit_come_in_pieces(
+            input in proptest::collection::vec(prop_oneof![Just(b'\n'), Just(b'x')], 0..200),
+            piece in 1usize..50,
+            max_line in 0usize..12,
+        ) {
+            let expected: Vec<(Vec<u8>, bool)> = input
+                .split_inclusive(|&b| b == b'\n')
+                .map(|line| {
+                    let length = line.strip_suffix(b"\n").unwrap_or(line).len();
+                    (line.to_vec(), length <= max_line)
+                })
+                .collect();
+            prop_assert_eq!(split_with_limit(&input, piece, max_line), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_above_the_limit_does_not_grow_the_buffer() {
+        let max_line = 4 * BLOCK_BYTES;
+        let mut buffer = LineBuffer::with_max_line(b'\n', max_line);
+        let mut returned = 0;
+        for _ in 0..100 {
+            let space = buffer.space().expect("small");
+            let length = space.len();
+            space.fill(b'a');
+            buffer.filled(length);
+            while let Some(Part::LongLine(piece)) = buffer.next_part() {
+                returned += piece.bytes.len();
+            }
+        }
+        assert!(returned > 80 * BLOCK_BYTES, "{returned}");
+        let limit = max_line + 2 * BLOCK_BYTES;
+        assert!(
+            buffer.bytes.capacity() <= limit,
+            "{}",
+            buffer.bytes.capacity()
+        );
     }
 
     #[test]

@@ -7,8 +7,9 @@
 
 use memchr::{memchr, memchr_iter};
 
-use super::json::JsonPath;
+use super::json::JsonBuffers;
 use super::json_members::member_paths;
+use super::json_path::JsonPath;
 
 /// Number of lines examined to find the form.
 const LINES: usize = 64;
@@ -34,7 +35,7 @@ const TIME_NAMES: [&str; 10] = [
 #[derive(Clone, Debug)]
 pub struct LineClock {
     place: Place,
-    decoded: Vec<u8>,
+    buffers: JsonBuffers,
 }
 
 #[derive(Clone, Debug)]
@@ -55,8 +56,8 @@ impl LineClock {
         places.extend(time_paths(first).into_iter().map(Place::Json));
         places.push(Place::Anywhere);
         places.into_iter().find_map(|place| {
-            let decoded = Vec::new();
-            let mut clock = LineClock { place, decoded };
+            let buffers = JsonBuffers::default();
+            let mut clock = LineClock { place, buffers };
             let with_time = lines.iter().filter(|line| clock.seconds(line).is_some());
             (with_time.count() * 100 >= lines.len() * AGREEMENT_PERCENT).then_some(clock)
         })
@@ -71,7 +72,7 @@ impl LineClock {
             }
             Place::Anywhere => iso_anywhere(line),
             Place::Json(path) => {
-                let value = path.find(line, &mut self.decoded)?;
+                let value = path.find(line, &mut self.buffers)?.bytes();
                 iso_anywhere(value).or_else(|| since_1970(value))
             }
         }

@@ -3,22 +3,40 @@
 //! The command line reads files with it, the page a file that was dropped on it; both get the
 //! same keys. Lines are not copied, and nothing is allocated per line, unless a key must be
 //! decoded or normalized.
+//!
+//! A [`KeyRule`] says how keys are found; a store records its text form. [`KeyOptions`] are the
+//! parts of it that a caller asks for.
 
 mod buffer;
 mod clock;
+mod fields;
 mod json;
 mod json_members;
+mod json_path;
+mod json_text;
 mod key;
-mod normalization;
+mod key_options;
+mod key_rule;
+mod line;
+mod normalize;
 #[cfg(feature = "patterns")]
 mod pattern;
 mod shape;
 
-pub use buffer::{Line, LineBuffer, LineTooLong, Lines};
+pub use buffer::{LineBuffer, LineTooLong, Part, Piece};
 pub use clock::LineClock;
-pub use json::{JsonPath, JsonPathError};
-pub use key::{KeyReader, KeySelector, KeySelectorError};
-pub use normalization::{Normalization, UnknownNormalization};
+pub use fields::{FieldList, FieldListError};
+pub use json::{JsonBuffers, JsonValue};
+pub use json_path::{JsonPath, JsonPathError};
+pub use key::{KeyReader, KeySelector};
+pub use key_options::{KeyOptions, KeyOptionsError, KeyRulePart, RecordedKey};
+pub use key_rule::{KeyRule, KeyRuleError, LineEnd};
+pub use line::{Line, Lines};
+#[cfg(feature = "normalization")]
+pub use normalize::CRAWL_DROPPED;
+pub use normalize::{
+    Normalization, Normalizer, ParameterPattern, ParameterPatternError, UnknownNormalization,
+};
 #[cfg(feature = "patterns")]
 pub use pattern::{KeyPattern, KeyPatternError};
 pub use shape::Shape;

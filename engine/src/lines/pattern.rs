@@ -53,6 +53,11 @@ impl PartialEq for KeyPattern {
 impl Eq for KeyPattern {}
 
 impl KeyPattern {
+    /// Returns the expression as it was written.
+    pub fn as_str(&self) -> &str {
+        self.expression.as_str()
+    }
+
     /// Returns the buffer for the positions of groups, or None if the expression has no group.
     /// A caller allocates it once and uses it for all lines.
     pub(super) fn locations(&self) -> Option<CaptureLocations> {

@@ -7,8 +7,12 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use super::create::CreateOption;
+#[cfg(not(target_family = "wasm"))]
+use super::format::layout::Layout;
 use super::medium::StoreFile;
 use crate::filter::SpecError;
+use crate::lines::{KeyOptionsError, KeyRuleError};
+use crate::region::OutOfMemory;
 use crate::seen_set::CreateError;
 
 /// The reason why a store cannot be created, opened or used.
@@ -23,6 +27,14 @@ pub enum StoreError {
     NotFound {
         /// The path of the store.
         path: PathBuf,
+    },
+    /// The path is a symbolic link to a path that does not exist.
+    #[error("{} is a symbolic link to {}, which does not exist", path.display(), target.display())]
+    DanglingLink {
+        /// The path of the link.
+        path: PathBuf,
+        /// What the link names.
+        target: PathBuf,
     },
     /// The directory that the store would be created in does not exist.
     #[error("cannot create {}: the directory {} does not exist", path.display(), directory.display())]
@@ -40,12 +52,42 @@ pub enum StoreError {
         /// The reason.
         reason: NotAStoreReason,
     },
+    /// The store lacks some of its files. A repair restores them if that loses nothing.
+    #[error("{} lacks {}", path.display(), file_list(names))]
+    MissingFiles {
+        /// The path of the store.
+        path: PathBuf,
+        /// The names of the missing files.
+        names: Vec<&'static str>,
+    },
     /// The path of a new store exists. It is not changed.
-    #[error("{} already exists", path.display())]
+    #[error("{} already exists{}", path.display(), if *is_store { "" } else { " and is not a store" })]
     AlreadyExists {
         /// The path.
         path: PathBuf,
+        /// Whether it holds files of a store.
+        is_store: bool,
     },
+    /// There is not enough disk space to create a store.
+    #[error("cannot create {}, which needs {needed_bytes} bytes of disk: {source}", path.display())]
+    NoDiskSpace {
+        /// The path of the store.
+        path: PathBuf,
+        /// The size of all its files together.
+        needed_bytes: u64,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// There is not enough memory to load the store.
+    #[error("cannot allocate {bytes} bytes of memory to load the store")]
+    OutOfMemory {
+        /// The number of bytes requested.
+        bytes: u64,
+    },
+    /// The writer has replaced the image that was being read, because it took two checkpoints
+    /// meanwhile.
+    #[error("a writer has replaced the image that was being read")]
+    ImageReplaced,
     /// The store has a newer format.
     #[error("{file} has format version {found}, and the newest supported version is {supported}")]
     NewerVersion {
@@ -67,11 +109,25 @@ pub enum StoreError {
     /// The store has a filter of a newer version.
     #[error("the store's filter is not supported: {0}")]
     UnknownFilter(#[source] SpecError),
+    /// The store's keys are found in a way that this program does not know.
+    #[error("the store's keys are found by `{recorded}`, which is not supported: {error}")]
+    UnknownKey {
+        /// What the store records.
+        recorded: String,
+        /// The part that is not supported.
+        #[source]
+        error: KeyRuleError,
+    },
+    /// The options about keys contradict each other.
+    #[error(transparent)]
+    Key(KeyOptionsError),
     /// Another process or another handle writes to the store.
-    #[error("{} is in use by another process", path.display())]
+    #[error("{} is in use by another process{}", path.display(), pid_of(*holder))]
     InUse {
         /// The path of the store.
         path: PathBuf,
+        /// The process that has locked the store, if it is known.
+        holder: Option<u32>,
     },
     /// A file of the store is damaged.
     #[error("{0}")]
@@ -99,6 +155,14 @@ pub enum StoreError {
         /// The largest size, in bytes.
         maximum: u64,
     },
+    /// The limit of the false positive rate is not a rate.
+    #[error(
+        "a limit of the false positive rate is above 0 and at most 1; {requested} was requested"
+    )]
+    MaxFpr {
+        /// The limit requested.
+        requested: f64,
+    },
     /// The number of shards is outside its limits.
     #[error("a shared store has 1 to {maximum} shards; {requested} were requested")]
     ShardCount {
@@ -107,8 +171,8 @@ pub enum StoreError {
         /// The largest number.
         maximum: usize,
     },
-    /// The filter's text and the name of the normalization do not fit into the superblock.
-    #[error("the filter's text and the normalization take {bytes} bytes; at most {maximum} fit")]
+    /// The filter's text and the key's text do not fit into the superblock.
+    #[error("the texts of the filter and the key take {bytes} bytes; at most {maximum} fit")]
     ParametersTooLong {
         /// Their length, in bytes.
         bytes: usize,
@@ -139,6 +203,12 @@ pub enum StoreError {
         place: Place,
         /// The error of the operating system.
         source: io::Error,
+    },
+    /// A file of the store was deleted while the store was open.
+    #[error("{file} was deleted while the store was in use; what this run recorded is lost")]
+    Deleted {
+        /// A deleted file.
+        file: StoreFile,
     },
     /// A background thread cannot be started.
     #[error("cannot start a thread: {0}")]
@@ -265,8 +335,10 @@ impl StoreError {
         let path = match &mut self {
             StoreError::NotFound { path }
             | StoreError::NotAStore { path, .. }
-            | StoreError::AlreadyExists { path }
-            | StoreError::InUse { path }
+            | StoreError::MissingFiles { path, .. }
+            | StoreError::AlreadyExists { path, .. }
+            | StoreError::NoDiskSpace { path, .. }
+            | StoreError::InUse { path, .. }
             | StoreError::Io {
                 place: Place::Path(path),
                 ..
@@ -282,6 +354,23 @@ impl StoreError {
         self
     }
 
+    /// Says how much disk space a new store needs, if that is what was missing.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn while_creating(self, path: &Path, layout: &Layout) -> Self {
+        let is_full = |source: &io::Error| {
+            let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+            kinds.contains(&source.kind())
+        };
+        match self {
+            StoreError::Io { source, .. } if is_full(&source) => StoreError::NoDiskSpace {
+                path: path.to_owned(),
+                needed_bytes: layout.disk_bytes(),
+                source,
+            },
+            error => error,
+        }
+    }
+
     /// Names a file of the store by its path.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn with_store_path(mut self, store: &Path) -> Self {
@@ -291,6 +380,23 @@ impl StoreError {
             *place = Place::Path(store.join(file.name()));
         }
         self
+    }
+}
+
+/// Formats the names of files: "the file `lock`".
+fn file_list(names: &[&str]) -> String {
+    let noun = if names.len() == 1 { "file" } else { "files" };
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("the {noun} {}", names.join(", "))
+}
+
+fn pid_of(holder: Option<u32>) -> String {
+    holder.map_or_else(String::new, |pid| format!(" (PID {pid})"))
+}
+
+impl From<OutOfMemory> for StoreError {
+    fn from(error: OutOfMemory) -> Self {
+        StoreError::OutOfMemory { bytes: error.bytes }
     }
 }
 

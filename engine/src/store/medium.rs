@@ -23,10 +23,13 @@ pub enum StoreFile {
     Log1,
     /// How many observations are known to be durable.
     Mark,
+    /// The file that the one writer locks. It holds no data of the store, so no medium reads
+    /// or writes it.
+    Lock,
 }
 
 impl StoreFile {
-    /// Every file.
+    /// Every file with data of the store.
     pub const ALL: [StoreFile; 5] = [
         StoreFile::Image0,
         StoreFile::Image1,
@@ -59,6 +62,7 @@ impl StoreFile {
             StoreFile::Log0 => "log.0",
             StoreFile::Log1 => "log.1",
             StoreFile::Mark => "mark",
+            StoreFile::Lock => "lock",
         }
     }
 }
@@ -77,8 +81,13 @@ impl fmt::Display for StoreFile {
 
 /// Five files of fixed size that can be read, written in place, and synced.
 pub trait Medium: Send + Sync + 'static {
-    /// Returns the size of a file.
+    /// Returns the size of a file; 0 if it is missing.
     fn len(&self, file: StoreFile) -> io::Result<u64>;
+
+    /// Returns whether a file exists. A store that lacks a file is opened only to examine it.
+    fn exists(&self, _file: StoreFile) -> bool {
+        true
+    }
 
     /// Fills `buffer` from `offset`, or fails.
     fn read(&self, file: StoreFile, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
@@ -107,6 +116,12 @@ pub trait Medium: Send + Sync + 'static {
     /// returns when all have returned. By default calls it once, on this thread.
     fn in_parallel(&self, work: &(dyn Fn() + Sync)) {
         work();
+    }
+
+    /// Returns a file that was deleted while it was open. What is written to it is lost when it
+    /// is closed, although no write fails. By default there is none.
+    fn deleted_file(&self) -> Option<StoreFile> {
+        None
     }
 
     /// Waits to give another process that writes to the files time to make progress. By

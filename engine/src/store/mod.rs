@@ -38,8 +38,12 @@ mod file_access;
 pub mod format;
 mod in_memory;
 mod inspect;
+mod inspection;
+mod key_lookup;
+mod lazy_region;
 mod lock;
 mod log;
+mod log_extent;
 mod medium;
 #[cfg(feature = "mutants")]
 #[doc(hidden)]
@@ -65,7 +69,9 @@ pub use format::checksum::StoreId;
 pub use format::layout::Layout;
 pub use format::superblock::Parameters;
 pub use in_memory::InMemory;
-pub use inspect::{Inspection, inspect_on};
+pub use inspect::{inspect_exactly_on, inspect_on};
+pub use inspection::Inspection;
+pub use key_lookup::KeyLookup;
 pub use medium::{Medium, StoreFile};
 #[doc(hidden)]
 pub use names::{LOCK, check_names};
@@ -76,7 +82,8 @@ pub use verify::{Finding, Severity, verify_on};
 
 #[cfg(not(target_family = "wasm"))]
 pub use disk::{
-    Backing, BackupReport, Claim, Directory, Durability, MergeError, MergeReport, OpenOptions,
-    Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore, Store, Ticket, backup,
-    inspect, merge, repair, verify,
+    Backing, BackupReport, Claim, Directory, Durability, Leftover, MergeError, MergeReport,
+    OpenOptions, Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore, Store, Ticket,
+    backup, holds_store, inspect, inspect_exactly, leftovers, merge, remove_unfinished, repair,
+    verify,
 };

@@ -26,6 +26,19 @@ pub enum Remedy {
     UseAnotherPath,
     /// Open the store that exists at the path, or use another path.
     OpenExisting,
+    /// Remove the symbolic link, or create a store at the path that it names.
+    RemoveLink {
+        /// What the link names.
+        target: PathBuf,
+    },
+    /// Call [`repair`](crate::store::repair) to restore the missing files.
+    RestoreFiles,
+    /// Free disk space, or create a smaller store.
+    CreateSmaller,
+    /// Free memory, or raise the limit on it.
+    FreeMemory,
+    /// Call again: the next call reads a newer state.
+    TryAgain,
     /// Open the shared store as a [`SharedStore`](crate::store::SharedStore), or one of its
     /// shards as a [`Store`](crate::store::Store).
     OpenShard {
@@ -51,7 +64,7 @@ pub enum Remedy {
     },
     /// Call again with other arguments; the error says which are allowed.
     ChangeArguments,
-    /// Free disk space, or create a smaller store.
+    /// Free disk space.
     FreeDiskSpace,
     /// Check who may read and write the files.
     CheckPermissions,
@@ -59,8 +72,12 @@ pub enum Remedy {
     ShortenPath,
     /// Close files, or raise the limit of open files.
     RaiseFileLimit,
+    /// Raise the limit of the size of files, or create a smaller store.
+    RaiseFileSizeLimit,
     /// Open the store again: that recovers what was recorded.
     Reopen,
+    /// Restore the store from a backup, or create it again.
+    Restore,
     /// Call [`verify`](crate::store::verify) to see whether the store is intact.
     Verify,
 }
@@ -80,17 +97,28 @@ impl StoreError {
                 path: first_shard.clone(),
             },
             StoreError::NotAStore { .. } => Remedy::UseAnotherPath,
-            StoreError::AlreadyExists { .. } => Remedy::OpenExisting,
+            StoreError::DanglingLink { target, .. } => Remedy::RemoveLink {
+                target: target.clone(),
+            },
+            StoreError::MissingFiles { .. } => Remedy::RestoreFiles,
+            StoreError::AlreadyExists { is_store: true, .. } => Remedy::OpenExisting,
+            StoreError::AlreadyExists { .. } => Remedy::UseAnotherPath,
+            StoreError::NoDiskSpace { .. } => Remedy::CreateSmaller,
+            StoreError::OutOfMemory { .. } => Remedy::FreeMemory,
+            StoreError::ImageReplaced => Remedy::TryAgain,
             StoreError::NewerVersion { .. }
             | StoreError::UnknownFeatures { .. }
-            | StoreError::UnknownFilter(_) => Remedy::Upgrade,
+            | StoreError::UnknownFilter(_)
+            | StoreError::UnknownKey { .. } => Remedy::Upgrade,
             StoreError::InUse { .. } => Remedy::WaitForWriter,
             StoreError::Corrupt(_) => Remedy::Repair,
             StoreError::OptionMismatch { option, .. } => Remedy::OmitOption { option: *option },
             StoreError::Create(error) => error.remedy(),
             StoreError::LogSize { .. } => change(CreateOption::LogSize),
+            StoreError::MaxFpr { .. } => change(CreateOption::MaxFpr),
             StoreError::ShardCount { .. } => change(CreateOption::Shards),
-            StoreError::ParametersTooLong { .. } => change(CreateOption::Normalization),
+            StoreError::ParametersTooLong { .. } => change(CreateOption::Key),
+            StoreError::Key(_) => change(CreateOption::DropParameters),
             StoreError::SetMismatch { .. } => Remedy::ChangeArguments,
             StoreError::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Remedy::FreeDiskSpace,
@@ -98,10 +126,12 @@ impl StoreError {
                     Remedy::CheckPermissions
                 }
                 io::ErrorKind::InvalidFilename => Remedy::ShortenPath,
+                io::ErrorKind::FileTooLarge => Remedy::RaiseFileSizeLimit,
                 _ if is_file_limit(source) => Remedy::RaiseFileLimit,
                 _ => Remedy::Verify,
             },
             StoreError::Thread(_) | StoreError::Poisoned { .. } => Remedy::Reopen,
+            StoreError::Deleted { .. } => Remedy::Restore,
         }
     }
 }
@@ -119,39 +149,32 @@ impl CreateError {
     }
 }
 
-/// Returns whether the process or the system has too many open files.
+/// Returns whether the process or the system has too many open files. These errors have the same
+/// numbers on every Unix.
 fn is_file_limit(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::io::Errno;
-        matches!(
-            Errno::from_io_error(error),
-            Some(Errno::MFILE | Errno::NFILE)
-        )
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = error;
-        false
-    }
+    cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
+
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
 
 fn change(option: CreateOption) -> Remedy {
     Remedy::ChangeOption { option }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::store::error::Place;
 
+    #[cfg(unix)]
     #[test]
     fn too_many_open_files_are_not_called_corrupt() {
-        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+        for errno in [EMFILE, ENFILE] {
             let error = StoreError::Io {
                 operation: "open",
                 place: Place::Path("a.dds".into()),
-                source: errno.into(),
+                source: io::Error::from_raw_os_error(errno),
             };
             assert_eq!(error.remedy(), Remedy::RaiseFileLimit);
         }

@@ -109,6 +109,28 @@ pub fn replay(
     }
 }
 
+/// Returns whether the log that lacks a valid header holds frames that continue from a position.
+/// A log of the next epoch would continue at its start.
+pub fn holds_frames_without_header(
+    medium: &impl Medium,
+    store_id: &StoreId,
+    layout: &Layout,
+    from: &LogPosition,
+    file: StoreFile,
+) -> Result<bool, StoreError> {
+    let reader = LogReader {
+        medium,
+        store_id,
+        layout,
+    };
+    let mut found = false;
+    match StoreFile::log(from.epoch) == file {
+        true => reader.later_frames(from.epoch, from.offset, |_, _| found = true)?,
+        false => reader.later_frames(from.epoch + 1, LOG_START, |_, _| found = true)?,
+    }
+    Ok(found)
+}
+
 fn add_range(ranges: &mut Vec<(StoreFile, Range<u64>)>, file: StoreFile, range: Range<u64>) {
     match ranges.last_mut() {
         Some((last_file, last)) if *last_file == file && last.end == range.start => {

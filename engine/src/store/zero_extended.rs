@@ -33,6 +33,10 @@ impl<M: Medium> Medium for ZeroExtended<M> {
         }
     }
 
+    fn exists(&self, file: StoreFile) -> bool {
+        self.medium.exists(file)
+    }
+
     fn read(&self, file: StoreFile, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let there = self.medium.len(file)?.saturating_sub(offset);
         let (present, missing) = buffer.split_at_mut(

@@ -1,4 +1,4 @@
-//! When a filter that only fills will exceed its recommended load.
+//! When a filter will exceed its recommended load.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ pub struct Forecast {
     pub seconds_left: Option<u64>,
 }
 
-/// Forecasts when the load reaches `comfortable_load`. Returns None if the load is 0 or 1.
+/// Forecasts when the load reaches `comfortable_load`. Returns None if the load is 0.
 ///
 /// Bits are set at random, so a share of 1 − e^(−c·n) is set after n keys: the logarithm of the
 /// share of clear bits is proportional to the number of keys, and to the number of observations if
@@ -25,11 +25,13 @@ pub fn forecast(
     observations: u64,
     age_seconds: u64,
 ) -> Option<Forecast> {
-    if load <= 0.0 || load >= 1.0 || comfortable_load <= 0.0 || comfortable_load >= 1.0 {
+    if load <= 0.0 || comfortable_load <= 0.0 || comfortable_load >= 1.0 {
         return None;
     }
-    let times = libm::log1p(-comfortable_load) / libm::log1p(-load);
-    let left = (times - 1.0).max(0.0);
+    let left = match load < comfortable_load {
+        true => libm::log1p(-comfortable_load) / libm::log1p(-load) - 1.0,
+        false => 0.0,
+    };
     Some(Forecast {
         comfortable_load,
         observations_left: (left * observations as f64) as u64,
@@ -70,6 +72,8 @@ mod tests {
         assert!((set.load() - 0.5).abs() < 0.01, "{}", set.load());
         let past = forecast(0.6, 0.5, 10, 1).expect("a forecast");
         assert_eq!(past.observations_left, 0);
+        let full = forecast(1.0, 0.5, 10, 1).expect("a forecast");
+        assert_eq!(full.observations_left, 0);
         assert_eq!(forecast(0.0, 0.5, 0, 0), None);
     }
 }

@@ -122,7 +122,8 @@ impl Aging {
         let full = load_of(generation);
         let fpr_of =
             |active: f64, warm: f64| 1.0 - (1.0 - power(active, k)) * (1.0 - power(warm, k));
-        let keys: Vec<f64> = (0..generation as u32).map(f64::from).collect();
+        // A full half is exchanged when the next key comes, which is then in the new one.
+        let keys: Vec<f64> = (1..=generation as u32).map(f64::from).collect();
         let average = |value: &dyn Fn(f64) -> f64| {
             keys.iter().map(|&j| value(j)).sum::<f64>() / keys.len() as f64
         };
@@ -140,8 +141,9 @@ impl Aging {
                 return (settled_fpr, settled_load);
             }
             let of = |n: f64| {
-                let warm = if n < generation { 0.0 } else { full };
-                let active = load_of(n - generation * libm::floor(n / generation));
+                let exchanges = (libm::ceil(n / generation) - 1.0).max(0.0);
+                let warm = if exchanges < 1.0 { 0.0 } else { full };
+                let active = load_of(n - generation * exchanges);
                 (fpr_of(active, warm), (active + warm) / 2.0)
             };
             let counts = poisson::discretized(mean, 64);
@@ -152,7 +154,8 @@ impl Aging {
         };
         let miss = |gap: f64| {
             let mean = generation * gap / length;
-            let gone = average(&|j| 1.0 - poisson::below(mean, 2.0 * generation - j));
+            // The j-th key of a generation is cleared with it, when the next one is full.
+            let gone = average(&|j| 1.0 - poisson::below(mean, 2.0 * generation + 1.0 - j));
             gone * (1.0 - settled_fpr)
         };
         Prediction::of_state(workload, formula, state, miss)

@@ -20,12 +20,14 @@ mod prediction;
 mod quotient;
 mod reservoir;
 pub mod stable;
+mod steady_state;
 mod workload;
 
 pub use current_rates::{CurrentRates, current_rates};
 pub use forecast::{Forecast, forecast};
 pub use gaps::{GapBucket, GapHistogram};
 pub use prediction::{PredictedPoint, Prediction, Trust};
+pub use steady_state::{LongRun, SteadyState, long_run};
 pub use workload::Workload;
 
 use crate::filter::{AnyFilter, FilterSpec};

@@ -69,6 +69,18 @@ impl Rows {
             kept_bits,
         }
     }
+
+    /// Returns the number of buckets per row.
+    pub fn buckets(&self) -> f64 {
+        self.k
+    }
+
+    /// Returns the kinds of signatures: how many there are, and the probability of each.
+    pub fn signatures(&self) -> Vec<(f64, f64)> {
+        let count = libm::exp2(f64::from(self.kept_bits));
+        let kinds = self.kinds().into_iter();
+        kinds.map(|(share, _)| (count, share / count)).collect()
+    }
 }
 
 impl CellDecay for Rows {

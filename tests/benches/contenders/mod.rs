@@ -37,9 +37,11 @@ pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
     for (name, create) in peers::PEERS {
         known.push((name.to_owned(), Box::new(create)));
     }
-    let defaults = registry().iter().map(|one| FilterSpec::with_defaults(one));
+    let defaults = registry().iter().copied().map(FilterSpec::with_defaults);
     let windows = WINDOWS.map(|filter| filter.parse().expect("a filter"));
-    for spec in defaults.chain(windows) {
+    // The configuration of the published figures.
+    let published = "blocked:k=4,cap=70".parse().expect("a filter");
+    for spec in defaults.chain(windows).chain([published]) {
         let name = spec.to_string();
         known.push((name, Box::new(move |memory_bits| ours(&spec, memory_bits))));
     }

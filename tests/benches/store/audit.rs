@@ -13,7 +13,7 @@ use dedupstore::{FilterSpec, Memory, Observation, Registers, Verdict};
 
 use super::measure::{BATCH, Keys, filters, verdict};
 
-const FILTERS: [&str; 4] = ["blocked", "bloom:k=4", "rlbsbf", "stable"];
+const FILTERS: [&str; 4] = ["blocked:k=4,cap=70", "bloom:k=4", "rlbsbf", "stable"];
 /// The ends of the intervals, in keys. The last interval runs only with `long`.
 const INTERVALS: [u64; 3] = [10_000_000, 100_000_000, 1_000_000_000];
 const RUNS: usize = 3;

@@ -28,7 +28,7 @@ struct Contender {
 
 pub fn run(size_mib: u64) {
     let directory = temporary_directory();
-    let options = store_options("blocked", size_mib);
+    let options = store_options("blocked:k=4,cap=70", size_mib);
     let path = directory.path().join("ours.dds");
     let ours = open_options().create(path, &options).expect("created");
     let at = directory.path();

@@ -19,7 +19,7 @@ use super::measure::{
 const BATCH: usize = 1000;
 /// Keys observed before the measurement.
 const INITIAL_KEYS: u64 = 5_000_000;
-const FILTERS: [&str; 3] = ["blocked", "bloom:k=4", "stable"];
+const FILTERS: [&str; 3] = ["blocked:k=4,cap=70", "bloom:k=4", "stable"];
 const TARGET: Duration = Duration::from_millis(50);
 
 pub fn run(size_mib: u64) {

@@ -14,7 +14,7 @@ use super::measure::{
 
 const ROUNDS: usize = 3;
 const CHECKPOINTS_PER_ROUND: u64 = 2;
-const FILTERS: [&str; 4] = ["blocked", "bloom:k=4", "stable", "rlbsbf"];
+const FILTERS: [&str; 4] = ["blocked:k=4,cap=70", "bloom:k=4", "stable", "rlbsbf"];
 const TARGET: f64 = 0.8;
 
 pub fn run(size_mib: u64) {

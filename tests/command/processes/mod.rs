@@ -3,16 +3,25 @@
 
 mod across_runs;
 mod full_disk;
+mod half_made;
 mod killed_filter;
 mod killed_writer;
+mod metrics;
+mod missing_files;
+mod siege;
+mod signals;
 mod signals_and_pipes;
 mod store_errors;
+mod torn_output;
+mod waiting;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use dedupstore::store::Store;
+use dedupstore_tests::siege::SmallDisk;
 use tempfile::TempDir;
 
 use crate::DEDUPSTORE;
@@ -64,6 +73,25 @@ fn create(store: &Path, memory: &str, log_size: &str) {
     ]);
 }
 
+/// Sends a signal to a process.
+fn signal(child: &Child, name: &str) {
+    let number = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", name, &number]).status();
+    assert!(sent.expect("sent").success());
+}
+
+#[track_caller]
+fn exit_code_within(child: &mut Child, limit: Duration) -> Option<i32> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("status") {
+            return status.code();
+        }
+        assert!(started.elapsed() < limit, "still running");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Returns a number from the environment, for longer runs than the default.
 fn setting(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
@@ -95,43 +123,4 @@ fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     }
     found.sort();
     found
-}
-
-/// A small file system in memory, if this user can mount one.
-struct SmallDisk {
-    path: PathBuf,
-}
-
-impl SmallDisk {
-    fn mount(path: &Path, size: &str) -> Option<Self> {
-        fs::create_dir(path).expect("created");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
-            .arg(path)
-            .stderr(Stdio::null())
-            .status();
-        match mounted {
-            Ok(status) if status.success() => Some(SmallDisk {
-                path: path.to_owned(),
-            }),
-            _ => {
-                eprintln!("skipped: this user cannot mount a file system");
-                None
-            }
-        }
-    }
-
-    fn remount_read_only(&self) -> bool {
-        let status = Command::new("mount")
-            .args(["-o", "remount,ro"])
-            .arg(&self.path)
-            .status();
-        status.is_ok_and(|status| status.success())
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.path).status();
-    }
 }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use dedupstore::Verdict;
 use dedupstore::store::Store;
 
-use super::{create, dedupstore, open_closed, standard_error, store_path};
+use super::{
+    create, dedupstore, exit_code_within, open_closed, signal, standard_error, store_path,
+};
 use crate::DEDUPSTORE;
 
 /// Starts `filter` on a store; returns it and its standard input.
@@ -19,24 +21,6 @@ fn start(store: &Path) -> (Child, ChildStdin) {
         .expect("started");
     let stdin = child.stdin.take().expect("piped");
     (child, stdin)
-}
-
-fn signal(child: &Child, name: &str) {
-    let number = child.id().to_string();
-    let sent = Command::new("kill").args(["-s", name, &number]).status();
-    assert!(sent.expect("sent").success());
-}
-
-#[track_caller]
-fn exit_code_within(child: &mut Child, limit: Duration) -> Option<i32> {
-    let started = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("status") {
-            return status.code();
-        }
-        assert!(started.elapsed() < limit, "still running");
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// The signal takes effect although `filter` waits for input.
@@ -93,27 +77,6 @@ fn a_signal_closes_the_store_during_work() {
         assert!(printed > 0);
         assert_eq!(store.registers().new_count(), printed);
     }
-}
-
-/// Nobody reads the output, so the batch cannot end.
-#[test]
-fn a_second_signal_ends_filter_at_once() {
-    let (_directory, store) = store_path();
-    create(&store, "1MiB", "64KiB");
-    let (mut child, mut stdin) = start(&store);
-    let feeder = std::thread::spawn(move || {
-        let lines: String = (0..200_000).map(|i| format!("{i}\n")).collect();
-        let _ = stdin.write_all(lines.as_bytes());
-    });
-    std::thread::sleep(Duration::from_millis(300));
-    signal(&child, "INT");
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(child.try_wait().expect("status").is_none());
-    signal(&child, "INT");
-    let limit = Duration::from_secs(5);
-    assert_eq!(exit_code_within(&mut child, limit), Some(130));
-    feeder.join().expect("joined");
-    Store::open(&store).expect("opened");
 }
 
 #[test]

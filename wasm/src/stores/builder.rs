@@ -35,7 +35,7 @@ impl Builder {
             .map_err(message)?
             .memory_bits(memory_bits)
             .seed(seed)
-            .normalization(key.normalization().recorded());
+            .key(key.rule());
         let layout = options.layout().map_err(message)?;
         if layout.disk_bytes() > MAX_DISK_BYTES {
             return Err(format!(

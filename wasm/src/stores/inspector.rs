@@ -50,13 +50,18 @@ impl Inspector {
         let files = match &mut self.files {
             Some(files) => files,
             unopened => {
-                check_names(Path::new(&self.name), |name| size(name).is_some())?;
+                check_names(Path::new(&self.name), |name| Ok(size(name).is_some()))?;
                 let sizes = StoreFile::ALL.map(|file| size(file.name()).map_or(0, |it| it.1));
                 unopened.insert(PartialFiles::new(sizes, self.unix_seconds))
             }
         };
         let inspection = inspect_on(files)?;
-        Ok(inspection_report(&inspection, &self.name, str::to_owned))
+        Ok(inspection_report(
+            &inspection,
+            &self.name,
+            None,
+            str::to_owned,
+        ))
     }
 
     /// The bytes that `report` needs; None if it needs none.
@@ -139,14 +144,14 @@ mod tests {
         let mut files = store_files(8 << 16);
         files[0].1[200] ^= 1;
         let error = inspect(&files).0.expect_err("image.0 is damaged");
-        assert!(error.starts_with("links.dds: image.0 is damaged at byte 4092: expected checksum"));
+        assert!(error.starts_with("links.dds: image.0 is corrupt at byte 4092: expected checksum"));
         assert!(error.contains("`dedupstore verify links.dds`"), "{error}");
         let mut files = store_files(8 << 16);
         files[2].1.truncate(1000);
         let error = inspect(&files).0.expect_err("log.0 is cut off");
-        assert!(error.contains("log.0 is damaged at byte 0: expected 1048576 bytes, found 1000"));
+        assert!(error.contains("log.0 is corrupt at byte 0: expected 1048576 bytes, found 1000"));
         let files = store_files(8 << 16).split_off(1);
         let error = inspect(&files).0.expect_err("image.0 is missing");
-        assert!(error.starts_with("links.dds is not a store: it has no file `image.0`"));
+        assert!(error.starts_with("links.dds lacks the file `image.0`"));
     }
 }

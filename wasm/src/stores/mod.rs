@@ -50,7 +50,7 @@ pub struct StorePart {
 #[wasm_bindgen]
 impl StoreBuilder {
     /// Starts a store like that of `dedupstore create` with this filter, memory, seed and
-    /// normalization. The error is a sentence for the page's user.
+    /// key. The error is a sentence for the page's user.
     #[wasm_bindgen(constructor)]
     pub fn new(
         filter: &str,

@@ -11,7 +11,6 @@ import { shellCommand } from './shell.js';
 
 export interface RunSettings {
   seed: number;
-  normalize: boolean;
   /** The command-line options for the key, one word each. */
   keyOptions: string[];
   log: string;
@@ -94,14 +93,12 @@ export class ExportView {
   }
 }
 
-function commands(outcome: Outcome, { seed, normalize, keyOptions, log }: RunSettings): string {
+function commands(outcome: Outcome, { seed, keyOptions, log }: RunSettings): string {
   const memory = formatBytesExactly(Math.floor(outcome.memoryBits / 8));
   const create = ['dedupstore', 'create', 'seen.dds', '--filter', outcome.filter];
-  create.push('--memory', memory, '--seed', String(seed));
-  if (normalize) {
-    create.push('--normalize', 'whatwg');
-  }
-  const filter = ['dedupstore', 'filter', 'seen.dds', log, ...keyOptions];
+  // The store records the key, so that later commands need not name it.
+  create.push('--memory', memory, '--seed', String(seed), ...keyOptions);
+  const filter = ['dedupstore', 'filter', 'seen.dds', log];
   return [create, filter].map(shellCommand).join('\n');
 }
 

@@ -9,19 +9,13 @@ import { type PendingStore, buildStore } from './requests.js';
 /** The name in the commands beside the button. */
 const STORE_NAME = 'seen.dds';
 
-/** A run, and the command-line options for its key. */
-export interface DownloadOffer {
-  request: RunRequest;
-  keyOptions: string[];
-}
-
 export class StoreDownload {
   readonly #filter = find('export-filter', HTMLSelectElement);
   readonly #button = find('export-store', HTMLButtonElement);
   readonly #progress = find('export-store-progress', HTMLProgressElement);
   readonly #status = find('export-store-status', HTMLElement);
   readonly #label = this.#button.textContent;
-  #offer: DownloadOffer | undefined;
+  #offer: RunRequest | undefined;
   #pending: PendingStore | undefined;
 
   constructor() {
@@ -38,19 +32,18 @@ export class StoreDownload {
    * Offers the store of a run that has ended. A cancelled run is enough: the store reads the
    * whole log itself. Undefined while a run is in progress.
    */
-  offer(offer: DownloadOffer | undefined): void {
+  offer(offer: RunRequest | undefined): void {
     this.#end(offer === undefined ? 'A store can be built when the run has ended.' : '');
     this.#offer = offer;
     this.#button.disabled = offer === undefined;
   }
 
   async #build(): Promise<void> {
-    const setting = this.#offer?.request.filters[this.#filter.selectedIndex];
+    const setting = this.#offer?.filters[this.#filter.selectedIndex];
     if (this.#offer === undefined || setting === undefined) {
       return;
     }
-    const { request, keyOptions } = this.#offer;
-    const { log, name: logName, key, seed } = request;
+    const { log, name: logName, key, seed } = this.#offer;
     const build = { name: STORE_NAME, log, logName, key, seed, ...setting };
     const pending = buildStore(build, (share) => {
       this.#progress.value = share;
@@ -63,7 +56,8 @@ export class StoreDownload {
     let status: string;
     try {
       saveFile(`${STORE_NAME}.tar`, await pending.tar);
-      const next = shellCommand(['dedupstore', 'filter', STORE_NAME, ...keyOptions]);
+      // The store records the key.
+      const next = shellCommand(['dedupstore', 'filter', STORE_NAME]);
       status =
         `Unpack it with \`tar xf ${STORE_NAME}.tar\`. ` +
         `\`${next}\` then continues where ${logName} ends.`;

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use super::options::{CreateOptions, round_log_bytes};
 use crate::byte_size::ByteSize;
 use crate::filter::FilterSpec;
+use crate::lines::{KeyOptionsError, KeyRulePart, RecordedKey};
 use crate::seen_set::CreateError;
 use crate::store::error::StoreError;
 use crate::store::format::superblock::Superblock;
@@ -23,8 +24,16 @@ pub enum CreateOption {
     LogSize,
     /// [`CreateOptions::audit`].
     Audit,
-    /// [`CreateOptions::normalization`].
+    /// [`CreateOptions::normalization`], or that of [`CreateOptions::key`].
     Normalization,
+    /// The selector of [`CreateOptions::key`].
+    Key,
+    /// The dropped parameters of [`CreateOptions::key`].
+    DropParameters,
+    /// The line end of [`CreateOptions::key`].
+    LineEnd,
+    /// [`CreateOptions::max_fpr`].
+    MaxFpr,
     /// [`CreateOptions::shards`].
     Shards,
 }
@@ -38,6 +47,10 @@ impl Display for CreateOption {
             CreateOption::LogSize => "log size",
             CreateOption::Audit => "audit",
             CreateOption::Normalization => "normalization",
+            CreateOption::Key => "key",
+            CreateOption::DropParameters => "dropped parameters",
+            CreateOption::LineEnd => "line end",
+            CreateOption::MaxFpr => "limit of the false positive rate",
             CreateOption::Shards => "shards",
         })
     }
@@ -90,21 +103,51 @@ impl CreateOptions {
                 &requested,
             )?;
         }
-        if let Some(name) = &self.normalization {
-            let stored = &parameters.normalization;
-            let shown = |name: &str| match name {
-                "" => "none".to_owned(),
-                name => name.to_owned(),
-            };
-            let same = stored == name;
-            agree(
-                CreateOption::Normalization,
-                same,
-                &shown(stored),
-                &shown(name),
-            )?;
+        if let Some(requested) = self.max_fpr {
+            let same = store.max_fpr == Some(requested);
+            let stored = store.max_fpr.map(|rate| rate.to_string());
+            let stored = stored.unwrap_or_else(|| "none".to_owned());
+            agree(CreateOption::MaxFpr, same, &stored, &requested)?;
         }
-        Ok(())
+        match (&self.key, &self.normalization) {
+            (Some(key), _) => parameters.key_rule(key).map(|_| ()),
+            (None, Some(requested)) => {
+                let stored = RecordedKey::normalization_name(&parameters.normalization);
+                let shown = |name: &str| match name {
+                    "" => "none".to_owned(),
+                    name => name.to_owned(),
+                };
+                agree(
+                    CreateOption::Normalization,
+                    stored == requested,
+                    &shown(stored),
+                    &shown(requested),
+                )
+            }
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl From<KeyOptionsError> for StoreError {
+    fn from(error: KeyOptionsError) -> Self {
+        match error {
+            KeyOptionsError::Mismatch {
+                part,
+                stored,
+                requested,
+            } => StoreError::OptionMismatch {
+                option: match part {
+                    KeyRulePart::Selector => CreateOption::Key,
+                    KeyRulePart::Normalization => CreateOption::Normalization,
+                    KeyRulePart::DropParameters => CreateOption::DropParameters,
+                    KeyRulePart::LineEnd => CreateOption::LineEnd,
+                },
+                stored,
+                requested,
+            },
+            error => StoreError::Key(error),
+        }
     }
 }
 

@@ -4,13 +4,14 @@ use super::initial_files::InitialFiles;
 use crate::audit::AuditedFilter;
 use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{DEFAULT_MEMORY, FilterSpec, Registers, SpecError};
+use crate::lines::KeyOptions;
 use crate::region::Memory;
 use crate::seen_set::{self, CreateError, SeenSet, SeenSetBuilder, build_for_keys};
 use crate::store::error::StoreError;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use crate::store::format::superblock::{
-    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, TIMED_LOG,
+    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, TIMED_LOG, is_fpr_limit,
 };
 
 /// Options of a new store.
@@ -27,7 +28,8 @@ use crate::store::format::superblock::{
 ///     .seed(1)
 ///     .log_size("256MiB")
 ///     .audit("1MiB")
-///     .normalization("whatwg");
+///     .normalization("whatwg")
+///     .max_fpr(0.01);
 /// assert_eq!(options.layout()?.log_bytes, 256 << 20);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -40,6 +42,8 @@ pub struct CreateOptions {
     pub(super) log_size: Option<Result<ByteSize, ByteSizeError>>,
     pub(super) audit: Option<Result<ByteSize, ByteSizeError>>,
     pub(super) normalization: Option<String>,
+    pub(super) key: Option<KeyOptions>,
+    pub(super) max_fpr: Option<f64>,
     pub(super) shards: Option<usize>,
 }
 
@@ -104,9 +108,28 @@ impl CreateOptions {
 
     /// Sets the name of the normalization that is applied to keys before they are hashed. The
     /// store records it for its users and does not apply it. The default is the empty name:
-    /// keys are hashed as they are.
+    /// keys are hashed as they are. [`key`](CreateOptions::key) takes precedence.
     pub fn normalization(mut self, name: impl Into<String>) -> Self {
         self.normalization = Some(name.into());
+        self
+    }
+
+    /// Sets how the key of a line is found: a [`KeyRule`](crate::lines::KeyRule), or the parts
+    /// of it that are asked for. The store records it for its users and does not apply it. The
+    /// default is to record nothing: the caller knows its keys.
+    pub fn key(mut self, key: impl Into<KeyOptions>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Sets a limit of the false positive rate, above 0 and at most 1. The default is no limit.
+    ///
+    /// The store records the limit for its users, and observes keys beyond it: compare
+    /// [`false_positive_rate`](crate::store::Store::false_positive_rate) with
+    /// [`max_fpr`](crate::store::Store::max_fpr). The command `dedupstore filter` stops before
+    /// the limit is exceeded.
+    pub fn max_fpr(mut self, rate: f64) -> Self {
+        self.max_fpr = Some(rate);
         self
     }
 
@@ -217,6 +240,9 @@ impl CreateOptions {
         seed: u64,
         unix_seconds: u64,
     ) -> Result<Superblock, StoreError> {
+        if let Some(requested) = self.max_fpr.filter(|&rate| !is_fpr_limit(rate)) {
+            return Err(StoreError::MaxFpr { requested });
+        }
         let mut features = 0;
         if plan.filter.filter().seen_leaves_state_unchanged() {
             features |= SPARSE_LOG;
@@ -227,7 +253,7 @@ impl CreateOptions {
         if plan.filter.filter().needs().tick {
             features |= TIMED_LOG;
         }
-        Ok(Superblock {
+        let superblock = Superblock {
             features,
             store_id: [0; 16],
             generation: 0,
@@ -241,15 +267,20 @@ impl CreateOptions {
             layout: self.layout_of(plan)?,
             unix_seconds,
             audit_bytes: plan.audit_bytes,
+            max_fpr: None,
             registers,
             parameters: Parameters {
                 filter: plan.spec.to_string(),
                 memory_bits: plan.memory_bits,
                 seed,
-                normalization: self.normalization.clone().unwrap_or_default(),
+                normalization: match (&self.key, &self.normalization) {
+                    (Some(key), _) => key.rule()?.to_string(),
+                    (None, name) => name.clone().unwrap_or_default(),
+                },
                 created_unix_seconds: unix_seconds,
             },
-        })
+        };
+        Ok(superblock.with_max_fpr(self.max_fpr))
     }
 
     /// Returns the number of shards, if it is set.

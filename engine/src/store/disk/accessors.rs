@@ -82,6 +82,12 @@ impl<M: Medium> Store<M> {
         self.filter().false_positive_rate(&self.registers)
     }
 
+    /// Returns the limit of the false positive rate that was set when the store was created; see
+    /// [`CreateOptions::max_fpr`].
+    pub fn max_fpr(&self) -> Option<f64> {
+        self.active.max_fpr
+    }
+
     /// Returns the medium that holds the files.
     pub fn medium(&self) -> &M {
         &self.progress.medium

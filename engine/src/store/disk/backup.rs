@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::create::random_id;
 use super::directory::Directory;
+use super::new_directory::check_free;
 use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
 use crate::store::snapshot::Snapshot;
@@ -29,11 +30,7 @@ pub fn backup(
     destination: impl AsRef<Path>,
 ) -> Result<BackupReport, StoreError> {
     let destination = destination.as_ref();
-    if std::fs::symlink_metadata(destination).is_ok() {
-        return Err(StoreError::AlreadyExists {
-            path: destination.to_owned(),
-        });
-    }
+    check_free(destination)?;
     let medium = Directory::open_read_only(source.as_ref())?;
     let snapshot = Snapshot::current(&medium)?;
     let layout = snapshot.superblock.layout;

@@ -3,39 +3,32 @@
 //! A store is created under a temporary name: its files get their final size with allocated
 //! blocks and are synced; then the directory is renamed. So a full disk can fail only the
 //! creation, and a directory with the final name is complete. Opening creates and changes
-//! nothing.
+//! nothing but the process id in `lock`.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::file_access_at::{read_exact_at, write_all_at};
 use super::live_region::map_privately;
+use super::new_directory::{NewDirectory, create_allocated, sync_directory};
 use super::path_context::PathContext;
+use super::writer_lock::{WithoutFile, WriterLock};
 use crate::region::Memory;
 use crate::store::error::{NotAStoreReason, StoreError};
 use crate::store::format::layout::Layout;
 use crate::store::medium::{Medium, StoreFile};
-use crate::store::names::{LOCK, check_names};
+use crate::store::names::{check_names, missing_files};
 
 /// The directory of a store, with its files open.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    files: [File; 5],
+    /// A missing file is None; only a store that is examined or repaired may lack one.
+    files: [Option<File>; 5],
     /// Held by the one writer. None for a reader that needs no lock.
-    _lock: Option<Lock>,
-}
-
-/// A file lock that is released on drop. Closing the file is not enough: a child process that
-/// another thread is starting holds a copy of every open file between fork and exec.
-#[derive(Debug)]
-struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        let _ = self.0.unlock();
-    }
+    lock: Option<WriterLock>,
 }
 
 impl Directory {
@@ -46,127 +39,93 @@ impl Directory {
         layout: &Layout,
         fill: impl FnOnce(&Directory) -> Result<(), StoreError>,
     ) -> Result<Self, StoreError> {
-        if fs::symlink_metadata(path).is_ok() {
-            return Err(StoreError::AlreadyExists {
-                path: path.to_owned(),
-            });
-        }
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = parent.join(format!(".{name}.{}.creating", std::process::id()));
-        create_directory(&temporary, path)?;
-        let created = Self::create_files(&temporary, layout, fill).and_then(|directory| {
-            rename_to_new_name(&temporary, path)?;
-            sync_directory(parent)?;
-            Ok(directory)
-        });
-        match created {
-            Ok(directory) => Ok(Directory {
-                path: path.to_owned(),
-                ..directory
-            }),
-            Err(error) => {
-                // This process created it, and it never was a store.
-                let _ = fs::remove_dir_all(&temporary);
-                Err(error.relocated(&temporary, path).with_store_path(path))
-            }
+        NewDirectory::create(path, layout, fill)?.finish()
+    }
+
+    /// Returns the directory at a path whose files are open and locked.
+    pub(super) fn locked(path: &Path, files: [Option<File>; 5], lock: WriterLock) -> Self {
+        Directory {
+            path: path.to_owned(),
+            files,
+            lock: Some(lock),
         }
     }
 
-    fn create_files(
-        temporary: &Path,
-        layout: &Layout,
-        fill: impl FnOnce(&Directory) -> Result<(), StoreError>,
-    ) -> Result<Self, StoreError> {
-        let create = |name: &str| {
-            let path = temporary.join(name);
-            let mut options = File::options();
-            options.read(true).write(true).create_new(true);
-            options.open(&path).on_path("create", &path)
-        };
-        let lock = create(LOCK)?;
-        let _ = lock.try_lock();
-        let files = try_each_file(|file| {
-            let handle = create(file.name())?;
-            allocate(&handle, layout.file_bytes(file))
-                .on_path("allocate", &temporary.join(file.name()))?;
-            Ok(handle)
-        })?;
-        let directory = Directory {
-            path: temporary.to_owned(),
-            files,
-            _lock: Some(Lock(lock)),
-        };
-        fill(&directory)?;
-        for file in StoreFile::ALL {
-            directory.files[file as usize]
-                .sync_all()
-                .on_path("sync", &temporary.join(file.name()))?;
+    /// Returns the same directory under the name that it will have.
+    pub(super) fn renamed(self, path: &Path) -> Self {
+        Directory {
+            path: path.to_owned(),
+            ..self
         }
-        sync_directory(temporary)?;
-        Ok(directory)
+    }
+
+    /// Makes the contents and the sizes of all files durable.
+    pub(super) fn sync_all(&self) -> Result<(), StoreError> {
+        for (file, handle) in StoreFile::ALL.into_iter().zip(&self.files) {
+            if let Some(handle) = handle {
+                let synced = handle.sync_all();
+                synced.on_path("sync", &self.path.join(file.name()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Opens a store for writing and locks it. Fails if another process has it open for
     /// writing.
     pub(in crate::store) fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::check(path)?;
-        let lock_path = path.join(LOCK);
-        let lock = File::options().read(true).write(true).open(&lock_path);
-        let lock = lock.on_path("open for writing", &lock_path)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::InUse {
-                    path: path.to_owned(),
-                });
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(StoreError::on_path("lock", &lock_path, error));
-            }
-        }
-        // A repair may have replaced the store before this process got the lock.
-        if !is_still_at(&lock, &lock_path)? {
-            return Err(StoreError::InUse {
-                path: path.to_owned(),
-            });
-        }
-        Ok(Directory {
-            path: path.to_owned(),
-            files: open_files(path, true)?,
-            _lock: Some(Lock(lock)),
-        })
+        check_names(path, is_file_in(path)?)?;
+        let lock = WriterLock::exclusive(path, WithoutFile::Fail)?;
+        Ok(Self::locked(path, open_files(path, true, &[])?, lock))
     }
 
-    /// Opens a store for reading and locks it, so that no writer changes it meanwhile.
-    pub(in crate::store) fn open_read_only_locked(path: &Path) -> Result<Self, StoreError> {
-        Self::check(path)?;
-        let lock_path = path.join(LOCK);
-        let lock = File::open(&lock_path).on_path("open", &lock_path)?;
-        match lock.try_lock_shared() {
-            Ok(()) => Ok(Directory {
-                path: path.to_owned(),
-                files: open_files(path, false)?,
-                _lock: Some(Lock(lock)),
-            }),
-            Err(TryLockError::WouldBlock) => Err(StoreError::InUse {
-                path: path.to_owned(),
-            }),
-            Err(TryLockError::Error(error)) => Err(StoreError::on_path("lock", &lock_path, error)),
-        }
+    /// Opens a store that may lack files for writing, and locks it. Returns the missing files.
+    pub(super) fn open_incomplete(path: &Path) -> Result<(Self, Vec<StoreFile>), StoreError> {
+        let missing = missing_files(path, is_file_in(path)?)?;
+        let lock = WriterLock::exclusive(path, WithoutFile::LockDirectory)?;
+        let files = open_files(path, true, &missing)?;
+        Ok((Self::locked(path, files, lock), missing))
+    }
+
+    /// Opens a store that may lack files for reading, and locks it so that no writer changes it
+    /// meanwhile. Returns the missing files.
+    pub(super) fn open_incomplete_read_only(
+        path: &Path,
+    ) -> Result<(Self, Vec<StoreFile>), StoreError> {
+        let missing = missing_files(path, is_file_in(path)?)?;
+        let lock = WriterLock::shared(path)?;
+        let files = open_files(path, false, &missing)?;
+        Ok((Self::locked(path, files, lock), missing))
     }
 
     /// Opens a store for reading without a lock. A writer may have it open.
     pub(in crate::store) fn open_read_only(path: &Path) -> Result<Self, StoreError> {
-        Self::check(path)?;
+        check_names(path, is_file_in(path)?)?;
         Ok(Directory {
             path: path.to_owned(),
-            files: open_files(path, false)?,
-            _lock: None,
+            files: open_files(path, false, &[])?,
+            lock: None,
         })
+    }
+
+    /// Creates the files that the store lacks, filled with zeros, durably.
+    pub(super) fn restore_files(
+        &mut self,
+        layout: &Layout,
+        missing: &[StoreFile],
+    ) -> Result<(), StoreError> {
+        for &file in missing {
+            let path = self.path.join(file.name());
+            match (file, &mut self.lock) {
+                (StoreFile::Lock, Some(lock)) => lock.restore_file(&self.path)?,
+                (StoreFile::Lock, None) => {}
+                _ => {
+                    let handle = create_allocated(&path, layout.file_bytes(file))?;
+                    handle.sync_all().on_path("sync", &path)?;
+                    self.files[file as usize] = Some(handle);
+                }
+            }
+        }
+        sync_directory(&self.path)
     }
 
     /// Returns the path of the directory.
@@ -174,30 +133,67 @@ impl Directory {
         &self.path
     }
 
-    fn check(path: &Path) -> Result<(), StoreError> {
-        if !metadata(path)?.is_dir() {
-            return Err(StoreError::NotAStore {
-                path: path.to_owned(),
-                reason: NotAStoreReason::IsFile,
-            });
-        }
-        check_names(path, |name| path.join(name).is_file())
+    fn file(&self, file: StoreFile) -> io::Result<&File> {
+        let handle = self.files.get(file as usize).and_then(Option::as_ref);
+        handle.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
-fn open_files(path: &Path, write: bool) -> Result<[File; 5], StoreError> {
+/// Returns whether a path is a directory with files of a store, or of a shared store. Also
+/// returns true if a file cannot be looked at: opening the store reports why.
+pub fn holds_store(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    let Ok(is_file) = is_file_in(path) else {
+        return false;
+    };
+    match missing_files(path, is_file) {
+        Ok(_) => true,
+        Err(StoreError::NotAStore { reason, .. }) => {
+            matches!(reason, NotAStoreReason::IsShared { .. })
+        }
+        Err(_) => true,
+    }
+}
+
+/// Returns a function that tells whether a directory has a file. Fails if the path is not a
+/// directory.
+fn is_file_in(path: &Path) -> Result<impl Fn(&str) -> Result<bool, StoreError>, StoreError> {
+    if !metadata(path)?.is_dir() {
+        return Err(StoreError::NotAStore {
+            path: path.to_owned(),
+            reason: NotAStoreReason::IsFile,
+        });
+    }
+    Ok(move |name: &str| {
+        let path = path.join(name);
+        match fs::metadata(&path) {
+            Ok(metadata) => Ok(metadata.is_file()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(StoreError::on_path("look at", &path, error)),
+        }
+    })
+}
+
+fn open_files(
+    path: &Path,
+    write: bool,
+    missing: &[StoreFile],
+) -> Result<[Option<File>; 5], StoreError> {
     try_each_file(|file| {
+        if missing.contains(&file) {
+            return Ok(None);
+        }
         let path = path.join(file.name());
         let operation = if write { "open for writing" } else { "open" };
         let handle = File::options().read(true).write(write).open(&path);
-        handle.on_path(operation, &path)
+        handle.on_path(operation, &path).map(Some)
     })
 }
 
 /// Calls `open` for each file of a store, up to the first failure.
-fn try_each_file(
-    mut open: impl FnMut(StoreFile) -> Result<File, StoreError>,
-) -> Result<[File; 5], StoreError> {
+pub(super) fn try_each_file<T>(
+    mut open: impl FnMut(StoreFile) -> Result<T, StoreError>,
+) -> Result<[T; 5], StoreError> {
     let [image_0, image_1, log_0, log_1, mark] = StoreFile::ALL;
     Ok([
         open(image_0)?,
@@ -211,146 +207,41 @@ fn try_each_file(
 /// Returns the metadata of the store at a path.
 pub(super) fn metadata(path: &Path) -> Result<fs::Metadata, StoreError> {
     match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound {
-            path: path.to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(match fs::read_link(path) {
+            Ok(target) => StoreError::DanglingLink {
+                path: path.to_owned(),
+                target: path.parent().unwrap_or(path).join(target),
+            },
+            Err(_) => StoreError::NotFound {
+                path: path.to_owned(),
+            },
         }),
         metadata => metadata.on_path("open", path),
     }
 }
 
-/// Creates the temporary directory in which the store of `path` is written.
-pub(super) fn create_directory(temporary: &Path, path: &Path) -> Result<(), StoreError> {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    match (fs::create_dir(temporary), parent) {
-        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-            Err(StoreError::DirectoryNotFound {
-                path: path.to_owned(),
-                directory: parent.to_owned(),
-            })
-        }
-        (created, _) => created.on_path("create", path),
-    }
-}
-
-/// Returns whether the file at a path is still the one that was opened.
-fn is_still_at(file: &File, path: &Path) -> Result<bool, StoreError> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let failed = |error| StoreError::on_path("look at", path, error);
-        let (opened, there) = (
-            file.metadata().map_err(failed)?,
-            fs::metadata(path).map_err(failed)?,
-        );
-        Ok((opened.dev(), opened.ino()) == (there.dev(), there.ino()))
-    }
-    // On systems where an open file cannot be renamed, it cannot have been replaced.
-    #[cfg(not(unix))]
-    {
-        let _ = (file, path);
-        Ok(true)
-    }
-}
-
-/// Gives a file its final size and allocates its blocks.
-fn allocate(file: &File, length: u64) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{FallocateFlags, fallocate};
-        match fallocate(file, FallocateFlags::empty(), 0, length) {
-            Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let zeros = vec![0; 1 << 20];
-    let mut at = 0;
-    while at < length {
-        let count = (length - at).min(zeros.len() as u64);
-        write_all_at(file, &zeros[..count as usize], at)?;
-        at += count;
-    }
-    Ok(())
-}
-
-/// Renames, and fails if the new name exists.
-pub(super) fn rename_to_new_name(from: &Path, to: &Path) -> Result<(), StoreError> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::EXIST) => {
-                return Err(StoreError::AlreadyExists {
-                    path: to.to_owned(),
-                });
-            }
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
-            Err(error) => return Err(StoreError::on_path("create", to, error.into())),
-        }
-    }
-    fs::rename(from, to).on_path("create", to)
-}
-
-/// Makes the names in a directory durable.
-pub(super) fn sync_directory(path: &Path) -> Result<(), StoreError> {
-    // Windows cannot sync a directory: the file system's journal makes a rename durable.
-    if cfg!(windows) {
-        return Ok(());
-    }
-    let synced = File::open(path).and_then(|directory| directory.sync_all());
-    synced.on_path("sync", path)
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
-}
-
-#[cfg(unix)]
-fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            count => {
-                buffer = &mut buffer[count..];
-                offset += count as u64;
-            }
-        }
-    }
-    Ok(())
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let count = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
-        bytes = &bytes[count..];
-        offset += count as u64;
-    }
-    Ok(())
-}
-
 impl Medium for Directory {
     fn len(&self, file: StoreFile) -> io::Result<u64> {
-        Ok(self.files[file as usize].metadata()?.len())
+        match self.file(file) {
+            Ok(file) => Ok(file.metadata()?.len()),
+            Err(_) => Ok(0),
+        }
+    }
+
+    fn exists(&self, file: StoreFile) -> bool {
+        self.file(file).is_ok()
     }
 
     fn read(&self, file: StoreFile, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        read_exact_at(&self.files[file as usize], buffer, offset)
+        read_exact_at(self.file(file)?, buffer, offset)
     }
 
     fn write(&self, file: StoreFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        write_all_at(&self.files[file as usize], bytes, offset)
+        write_all_at(self.file(file)?, bytes, offset)
     }
 
     fn sync(&self, file: StoreFile) -> io::Result<()> {
-        self.files[file as usize].sync_data()
+        self.file(file)?.sync_data()
     }
 
     fn map_private(
@@ -359,7 +250,8 @@ impl Medium for Directory {
         offset: u64,
         length: usize,
     ) -> Option<io::Result<Memory>> {
-        Some(map_privately(&self.files[file as usize], offset, length))
+        let mapped = self.file(file);
+        Some(mapped.and_then(|file| map_privately(file, offset, length)))
     }
 
     fn in_parallel(&self, work: &(dyn Fn() + Sync)) {
@@ -371,6 +263,17 @@ impl Medium for Directory {
             }
             work();
         });
+    }
+
+    /// A deleted file has no name left. A store that was moved still has all its names.
+    #[cfg(unix)]
+    fn deleted_file(&self) -> Option<StoreFile> {
+        use std::os::unix::fs::MetadataExt;
+        let is_deleted = |file: &StoreFile| {
+            let metadata = self.file(*file).and_then(|file| file.metadata());
+            metadata.is_ok_and(|metadata| metadata.nlink() == 0)
+        };
+        StoreFile::ALL.into_iter().find(is_deleted)
     }
 
     fn unix_seconds(&self) -> u64 {

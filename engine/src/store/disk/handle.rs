@@ -310,6 +310,13 @@ impl<M: Medium> Store<M> {
     /// Closes the store: takes a checkpoint if there were observations since the last one,
     /// syncs, and reports any error.
     pub fn close(mut self) -> Result<(), StoreError> {
+        self.settle()
+    }
+
+    /// Does what [`close`](Store::close) does, and keeps the store open. Dropping it then loses
+    /// nothing, and its [generation](Store::generation) and
+    /// [`durable_sequence`](Store::durable_sequence) are those of the closed store.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
         self.progress.check()?;
         self.finish_checkpoint()?;
         if self.active.log != self.log.position() {

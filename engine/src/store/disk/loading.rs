@@ -2,7 +2,7 @@
 
 use super::live_region::LiveRegion;
 use crate::store::error::StoreError;
-use crate::store::format::image::{read_region, read_table, verify_blocks};
+use crate::store::format::image::{check_table, read_region, verify_blocks};
 use crate::store::format::superblock::Superblock;
 use crate::store::medium::Medium;
 
@@ -38,7 +38,7 @@ pub fn load(
         let map = map.map_err(|error| StoreError::on_file("map", file, error))?;
         match verify {
             true => verify_blocks(medium, superblock)?,
-            false => drop(read_table(medium, superblock)?),
+            false => check_table(medium, superblock)?,
         }
         return Ok(LiveRegion::new(map, layout));
     }

@@ -1,9 +1,11 @@
-//! Merging two stores into a new one.
+//! Merging stores into a new one.
 
 use std::path::{Path, PathBuf};
 
 use super::create::random_id;
 use super::directory::Directory;
+use super::new_directory::check_free;
+use crate::lines::RecordedKey;
 use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
 use crate::store::snapshot::Snapshot;
@@ -12,7 +14,7 @@ use crate::store::snapshot::Snapshot;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MergeReport {
-    /// The number of observations of both stores.
+    /// The number of observations of all stores.
     pub observations: u64,
     /// The share of cells in use.
     pub load: f64,
@@ -22,10 +24,13 @@ pub struct MergeReport {
     pub disk_bytes: u64,
 }
 
-/// Why two stores cannot be merged.
+/// Why stores cannot be merged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
+    /// No store was given.
+    #[error("no store to merge was given")]
+    NoSources,
     /// They were created with different parameters.
     #[error("{} and {} cannot be merged: their {what} differ, {one} and {other}", first.display(), second.display())]
     Different {
@@ -59,29 +64,51 @@ pub enum MergeError {
     },
 }
 
-/// Creates a store that has seen every key that either of two stores has seen. Both are only
-/// read, without a lock. The new store is read back before it gets its name.
+/// Creates a store that has seen every key that any of several stores has seen. Of their limits of
+/// the false positive rate it has the lowest. They are only read, without a lock, and at most two
+/// of them are in memory at once. The new store is read back before it gets its name.
 pub fn merge(
     destination: impl AsRef<Path>,
-    first: impl AsRef<Path>,
-    second: impl AsRef<Path>,
+    sources: &[impl AsRef<Path>],
 ) -> Result<MergeReport, MergeError> {
-    let (destination, first, second) = (destination.as_ref(), first.as_ref(), second.as_ref());
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |error| MergeError::Store { path, error }
+    let destination = destination.as_ref();
+    check_free(destination).map_err(at(destination))?;
+    let [first, others @ ..] = sources else {
+        return Err(MergeError::NoSources);
     };
-    if std::fs::symlink_metadata(destination).is_ok() {
-        let path = destination.to_owned();
-        return Err(at(destination)(StoreError::AlreadyExists { path }));
-    }
-    let snapshot = |path: &Path| {
-        let medium = Directory::open_read_only(path).map_err(at(path))?;
-        Snapshot::current(&medium).map_err(at(path))
-    };
+    let first = first.as_ref();
     let mut union = snapshot(first)?;
+    for other in others {
+        unite(&mut union, first, other.as_ref())?;
+    }
+    let layout = union.superblock.layout;
+    let report = MergeReport {
+        observations: union.sequence(),
+        load: union.filter.filter().load(&union.registers),
+        drop_chance: union.filter.filter().false_positive_rate(&union.registers),
+        disk_bytes: layout.disk_bytes(),
+    };
+    let created = Directory::create(destination, &layout, |directory| {
+        create_from_snapshot(directory, random_id(), union)
+    });
+    created.map_err(at(destination))?;
+    Ok(report)
+}
+
+fn at(path: &Path) -> impl FnOnce(StoreError) -> MergeError {
+    let path = path.to_owned();
+    move |error| MergeError::Store { path, error }
+}
+
+fn snapshot(path: &Path) -> Result<Snapshot, MergeError> {
+    let medium = Directory::open_read_only(path).map_err(at(path))?;
+    Snapshot::current(&medium).map_err(at(path))
+}
+
+/// Adds the keys of the store at `second` to the union, which began with the store at `first`.
+fn unite(union: &mut Snapshot, first: &Path, second: &Path) -> Result<(), MergeError> {
     let other = snapshot(second)?;
-    for (what, one, other) in differences(&union, &other) {
+    for (what, one, other) in differences(union, &other) {
         if one != other {
             return Err(MergeError::Different {
                 first: first.to_owned(),
@@ -97,35 +124,31 @@ pub fn merge(
         registers,
         filter,
         ..
-    } = &mut union;
+    } = union;
     let met = (&other.filter, &*other.region, &other.registers);
     let united = filter.merge(region, registers, met);
     united.map_err(|reason| MergeError::NoUnion {
         filter: union.spec.to_string(),
         reason,
     })?;
-    drop(other);
-    let layout = union.superblock.layout;
-    let report = MergeReport {
-        observations: union.sequence(),
-        load: union.filter.filter().load(&union.registers),
-        drop_chance: union.filter.filter().false_positive_rate(&union.registers),
-        disk_bytes: layout.disk_bytes(),
-    };
-    let created = Directory::create(destination, &layout, |directory| {
-        create_from_snapshot(directory, random_id(), union)
-    });
-    created.map_err(at(destination))?;
-    Ok(report)
+    // The strictest limit holds for the keys of all.
+    let limits = [&*union, &other].map(|it| it.superblock.max_fpr);
+    let limit = limits.into_iter().flatten().reduce(f64::min);
+    union.superblock = union.superblock.clone().with_max_fpr(limit);
+    Ok(())
 }
 
 /// Returns what must be equal in both stores: its name and the two values.
-fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, String); 4] {
+fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, String); 5] {
     let (a, b) = (&one.superblock.parameters, &other.superblock.parameters);
     let bits = |bits: u64| format!("{bits} bits");
-    let named = |name: &str| match name {
+    let normalization = |text: &str| match RecordedKey::normalization_name(text) {
         "" => "none".to_owned(),
         name => name.to_owned(),
+    };
+    let key = |text: &str| match RecordedKey::rule_text(text) {
+        Some(rule) => rule.to_owned(),
+        None => "not recorded".to_owned(),
     };
     [
         ("filters", a.filter.clone(), b.filter.clone()),
@@ -133,8 +156,9 @@ fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, Stri
         ("seeds", a.seed.to_string(), b.seed.to_string()),
         (
             "normalizations",
-            named(&a.normalization),
-            named(&b.normalization),
+            normalization(&a.normalization),
+            normalization(&b.normalization),
         ),
+        ("keys", key(&a.normalization), key(&b.normalization)),
     ]
 }

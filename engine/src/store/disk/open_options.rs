@@ -8,7 +8,10 @@ use super::directory::Directory;
 use super::durability::Durability;
 use super::handle::Store;
 use super::loading::Backing;
+use super::new_directory::NewDirectory;
 use super::shared::SharedStore;
+use crate::region::Memory;
+use crate::seen_set::CreateError;
 use crate::store::create::CreateOptions;
 use crate::store::error::StoreError;
 use crate::store::medium::Medium;
@@ -92,11 +95,13 @@ impl OpenOptions {
         path: impl AsRef<Path>,
         options: &CreateOptions,
     ) -> Result<Store, StoreError> {
-        let layout = options.layout()?;
-        let directory = Directory::create(path.as_ref(), &layout, |directory| {
-            options.write_initial_files(directory, random_id())
-        })?;
-        self.open_on(directory)
+        let (path, layout) = (path.as_ref(), options.layout()?);
+        // Without enough memory, fails before gigabytes are written.
+        drop(Memory::zeroed(layout.region_bytes as usize).map_err(CreateError::from)?);
+        let fill = |directory: &Directory| options.write_initial_files(directory, random_id());
+        NewDirectory::create(path, &layout, fill)
+            .and_then(|created| created.finish_after(|directory| self.open_on(directory)))
+            .map_err(|error| error.while_creating(path, &layout))
     }
 
     /// Opens a store, or creates it if the path does not exist. An existing store must agree

@@ -76,6 +76,12 @@ impl<M: Medium> Pending<'_, M> {
         self.verdicts
     }
 
+    /// Returns the store as it will be after the [commit](Pending::commit), so that a caller can
+    /// look at its load and error rates before deciding.
+    pub fn store(&self) -> &Store<M> {
+        self.store
+    }
+
     /// Records the observations. On return they are in the log, so that killing the process
     /// does not undo them.
     pub fn commit(mut self) -> Result<(), StoreError> {

@@ -60,8 +60,12 @@ impl<M: Medium> Progress<M> {
     pub fn check(&self) -> Result<(), StoreError> {
         match self.failure.get() {
             None => Ok(()),
-            Some(cause) => Err(StoreError::Poisoned {
-                cause: cause.clone(),
+            Some(cause) => Err(match self.medium.deleted_file() {
+                // Opening again would recover nothing.
+                Some(file) => StoreError::Deleted { file },
+                None => StoreError::Poisoned {
+                    cause: cause.clone(),
+                },
             }),
         }
     }
@@ -92,9 +96,13 @@ impl<M: Medium> Progress<M> {
     }
 
     /// Syncs what has been appended and writes the mark. With `sync_mark`, syncs the mark too:
-    /// a lost mark matters only if a crash and corruption coincide.
+    /// a lost mark matters only if a crash and corruption coincide. Fails if a file was deleted:
+    /// a sync of a deleted file succeeds, and yet nothing survives.
     pub fn sync(&self, sync_mark: bool) -> Result<(), StoreError> {
         self.check()?;
+        if let Some(file) = self.medium.deleted_file() {
+            return Err(self.poison(StoreError::Deleted { file }));
+        }
         let mut mark = lock(&self.mark);
         let Appended {
             sequence, epochs, ..

@@ -5,8 +5,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::directory::{rename_to_new_name, sync_directory};
+use super::new_directory::{rename_to_new_name, sync_directory};
 use super::path_context::PathContext;
+use super::unfinished::Unfinished;
 use crate::store::error::StoreError;
 use crate::store::medium::StoreFile;
 
@@ -16,22 +17,20 @@ pub fn quarantine_copies(path: &Path, files: &[StoreFile]) -> Result<PathBuf, St
     let mut number = 1;
     let kept = loop {
         let kept = quarantine_name(path, number);
-        match fs::create_dir(&kept) {
-            Ok(()) => break kept,
+        match Unfinished::create_named(kept.clone()) {
+            Ok(created) => break created,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(error) => return Err(StoreError::on_path("create", &kept, error)),
         }
     };
-    let copied = files
-        .iter()
-        .try_for_each(|file| copy(&path.join(file.name()), &kept.join(file.name())))
-        .and_then(|()| sync_directory(&kept))
-        .and_then(|()| sync_directory(parent(path)));
-    if copied.is_err() {
-        // It holds only copies that this process created.
-        let _ = fs::remove_dir_all(&kept);
+    for file in files {
+        copy(&path.join(file.name()), &kept.path().join(file.name()))?;
     }
-    copied.map(|()| kept)
+    sync_directory(kept.path())?;
+    kept.finish(|kept| {
+        sync_directory(parent(path))?;
+        Ok(kept.to_owned())
+    })
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
@@ -41,18 +40,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 /// Replaces a damaged store by a rebuilt one, and keeps the damaged one under a new name, which
 /// it returns. If the operating system can exchange two names, the path exists at every moment.
+/// If this fails, the damaged store is still at its path.
 pub fn replace(path: &Path, rebuilt: &Path) -> Result<PathBuf, StoreError> {
-    let give_up = |error| {
-        // The damaged store is still at its path, and this process created the rebuilt one.
-        let _ = fs::remove_dir_all(rebuilt);
-        error
-    };
-    copy_permissions(path, rebuilt).map_err(give_up)?;
+    copy_permissions(path, rebuilt)?;
     let kept = match exchange(path, rebuilt) {
         // If renaming fails, the damaged store keeps the name that the rebuilt one had.
         Ok(()) => rename_to_free_name(path, rebuilt).unwrap_or_else(|_| rebuilt.to_owned()),
         Err(_) => {
-            let kept = rename_to_free_name(path, path).map_err(give_up)?;
+            let kept = rename_to_free_name(path, path)?;
             if let Err(error) = rename_to_new_name(rebuilt, path) {
                 let _ = rename_to_new_name(&kept, path);
                 return Err(error);
@@ -67,9 +62,13 @@ pub fn replace(path: &Path, rebuilt: &Path) -> Result<PathBuf, StoreError> {
 fn copy_permissions(from: &Path, to: &Path) -> Result<(), StoreError> {
     let files = StoreFile::ALL.map(|file| (from.join(file.name()), to.join(file.name())));
     for (from, to) in files.into_iter().chain([(from.into(), to.into())]) {
-        fs::metadata(&from)
-            .and_then(|metadata| fs::set_permissions(&to, metadata.permissions()))
-            .on_path("set the permissions of", &to)?;
+        match fs::metadata(&from) {
+            // A missing file had permissions like those of the new one, as far as is known.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => found
+                .and_then(|metadata| fs::set_permissions(&to, metadata.permissions()))
+                .on_path("set the permissions of", &to)?,
+        }
     }
     Ok(())
 }
@@ -111,7 +110,8 @@ pub fn with_appended_name(path: &Path, addition: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn parent(path: &Path) -> &Path {
+/// Returns the directory that a path is in.
+pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

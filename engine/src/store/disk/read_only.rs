@@ -8,22 +8,46 @@ use crate::audit::AuditReport;
 use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict, tick_of};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::create::CreateOptions;
-use crate::store::error::StoreError;
+use crate::store::error::{Damage, StoreError};
 use crate::store::format::superblock::Parameters;
-use crate::store::inspect::{Inspection, inspect_on};
-use crate::store::medium::Medium;
+use crate::store::inspect::{inspect_exactly_on, inspect_on};
+use crate::store::inspection::Inspection;
+use crate::store::key_lookup::KeyLookup;
+use crate::store::medium::{Medium, StoreFile};
 use crate::store::snapshot::Snapshot;
-use crate::store::verify::{Finding, verify_on};
+use crate::store::verify::{Finding, Severity, verify_on};
 
 /// Inspects a store. Reads only; a writer may have the store open.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
     inspect_on(&Directory::open_read_only(path.as_ref())?)
 }
 
+/// Inspects a store with its log replayed into memory; see [`inspect_exactly_on`]. Reads only; a
+/// writer may have the store open.
+pub fn inspect_exactly(path: impl AsRef<Path>) -> Result<Inspection, StoreError> {
+    inspect_exactly_on(&Directory::open_read_only(path.as_ref())?)
+}
+
 /// Checks every byte of a store and returns what it finds; see [`verify_on`]. Fails with
 /// [`StoreError::InUse`] while a writer has the store open.
 pub fn verify(path: impl AsRef<Path>) -> Result<Vec<Finding>, StoreError> {
-    verify_on(Directory::open_read_only_locked(path.as_ref())?)
+    let (directory, missing) = Directory::open_incomplete_read_only(path.as_ref())?;
+    let mut findings = verify_on(directory)?;
+    findings.extend(missing_lock(&missing));
+    Ok(findings)
+}
+
+/// Returns a finding if the file `lock` is missing.
+pub(super) fn missing_lock(missing: &[StoreFile]) -> Option<Finding> {
+    missing.contains(&StoreFile::Lock).then(|| Finding {
+        severity: Severity::Refused,
+        damage: Damage {
+            file: StoreFile::Lock,
+            offset: 0,
+            expected: "the file that a writer locks".to_owned(),
+            found: "no file".to_owned(),
+        },
+    })
 }
 
 /// A copy of a store's state in memory: at least everything that was durable when it was
@@ -136,6 +160,19 @@ impl ReadOnlyStore {
     /// Returns the probability that the next new key is reported as Seen.
     pub fn false_positive_rate(&self) -> f64 {
         self.filter().false_positive_rate(&self.snapshot.registers)
+    }
+
+    /// Returns the limit of the false positive rate that was set when the store was created; see
+    /// [`CreateOptions::max_fpr`].
+    pub fn max_fpr(&self) -> Option<f64> {
+        self.snapshot.superblock.max_fpr
+    }
+}
+
+impl KeyLookup<Directory> {
+    /// Opens a store for looking up keys. A writer may have it open at the same time.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_on(Directory::open_read_only(path.as_ref())?)
     }
 }
 

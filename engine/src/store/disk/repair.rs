@@ -14,18 +14,23 @@ use std::path::{Path, PathBuf};
 use super::directory::{Directory, metadata};
 use super::durability::Durability;
 use super::handle::Store;
+use super::leftovers::rebuilding_name;
 use super::loading::Backing;
+use super::new_directory::NewDirectory;
 use super::open_options::OpenOptions;
 use super::path_context::PathContext;
-use super::quarantine::{quarantine_copies, replace, with_appended_name};
-use super::read_only::verify;
+use super::quarantine::{quarantine_copies, replace};
+use super::read_only::{missing_lock, verify};
 use super::recovery::recover_from;
+use super::unfinished::Unfinished;
 use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
 use crate::store::file_access::FileAccess;
 use crate::store::format::mark::Mark;
+use crate::store::format::superblock::Superblock;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::repair_error::{Loss, RepairError};
+use crate::store::replay::holds_frames_without_header;
 use crate::store::snapshot::Snapshot;
 use crate::store::verify::{Examination, Finding, examine};
 
@@ -35,8 +40,10 @@ use crate::store::verify::{Examination, Finding, examine};
 pub struct RepairReport {
     /// What was found.
     pub findings: Vec<Finding>,
-    /// The directory that holds the damaged files; None if there was no damage.
+    /// The directory that holds the damaged files; None if no file was damaged.
     pub kept: Option<PathBuf>,
+    /// The missing files that were created again.
+    pub restored: Vec<StoreFile>,
     /// The number of observations in the repaired store; None if there was no damage.
     pub observations: Option<u64>,
     /// The observations that were lost, if any.
@@ -60,11 +67,14 @@ pub fn repair(path: impl AsRef<Path>, accept_loss: bool) -> Result<RepairReport,
 }
 
 fn repair_at(path: &Path, accept_loss: bool) -> Result<RepairReport, RepairError> {
-    let mut examination = examine(Directory::open(path)?)?;
-    let findings = std::mem::take(&mut examination.findings);
+    let (directory, missing) = Directory::open_incomplete(path)?;
+    let mut examination = examine(directory)?;
+    let mut findings = std::mem::take(&mut examination.findings);
+    findings.extend(missing_lock(&missing));
     let mut report = RepairReport {
         findings,
         kept: None,
+        restored: Vec::new(),
         observations: None,
         lost: None,
         remaining: Vec::new(),
@@ -88,10 +98,12 @@ fn repair_at(path: &Path, accept_loss: bool) -> Result<RepairReport, RepairError
     }
     report.observations = Some(sequence);
     report.lost = best.loss;
-    report.kept = Some(match best.loss.is_none() && examination.sizes_are_right {
-        true => repair_in_place(path, examination, best, &report.findings)?,
-        false => rebuild(path, examination, best)?,
-    });
+    let in_place = best.log_is_intact && best.loss.is_none() && examination.sizes_are_right;
+    report.kept = match in_place {
+        true => repair_in_place(path, examination, best, &report.findings, &missing)?,
+        false => Some(rebuild(path, examination, best)?),
+    };
+    report.restored = missing;
     report.remaining = verify(path)?;
     report.remaining.retain(Finding::is_damage);
     Ok(report)
@@ -106,6 +118,8 @@ struct Candidate {
     /// Whether the mark belongs to the same store as the image. It does not if the image is
     /// that of another store.
     mark_matches: bool,
+    /// Whether the log could be replayed to its end.
+    log_is_intact: bool,
 }
 
 fn best_candidate<M: Medium>(
@@ -137,9 +151,9 @@ fn follow<M: Medium>(
     let medium = &examination.medium;
     let store_id = snapshot.superblock.store_id;
     let mark = Mark::newest(medium, &store_id)?;
-    let followed = match snapshot.follow(medium, &mark.unwrap_or_default()) {
-        Ok(replayed) => Some(replayed),
-        Err(StoreError::Corrupt(_)) => None,
+    let (followed, damage) = match snapshot.follow(medium, &mark.unwrap_or_default()) {
+        Ok(replayed) => (Some(replayed), None),
+        Err(StoreError::Corrupt(damage)) => (None, Some(damage)),
         Err(error) => return Err(error),
     };
     let same_store = examination
@@ -149,10 +163,17 @@ fn follow<M: Medium>(
     let in_images = same_store.map(|image| image.log.sequence).max();
     let durable = in_images.max(mark.map(|mark| mark.sequence)).unwrap_or(0);
     let reached = snapshot.sequence();
-    // Without the mark, a torn tail cannot be distinguished from corruption of durable frames.
-    let may_be_lost = match &followed {
-        Some(replayed) => mark.is_none() && replayed.torn.is_some(),
-        None => true,
+    let may_be_lost = match (&followed, &damage) {
+        // Without the mark, a torn tail cannot be distinguished from corruption of durable
+        // frames.
+        (Some(replayed), _) => mark.is_none() && replayed.torn.is_some(),
+        // A log without a header, or no log: nothing is lost if the image holds everything that
+        // the mark says is durable, and no frame is left.
+        (None, Some(damage)) if damage.offset == 0 && mark.is_some() => {
+            let Superblock { layout, log, .. } = &snapshot.superblock;
+            holds_frames_without_header(medium, &store_id, layout, log, damage.file)?
+        }
+        (None, _) => true,
     };
     let loss = (may_be_lost || reached < durable).then(|| Loss {
         first: reached + 1,
@@ -161,31 +182,44 @@ fn follow<M: Medium>(
     Ok(Candidate {
         snapshot,
         loss,
+        log_is_intact: followed.is_some(),
         incarnation: followed.map_or(0, |replayed| replayed.incarnation),
         mark_matches: mark.is_some(),
     })
 }
 
-/// Repairs in place: recovers from the best image and replaces the other by a checkpoint.
+/// Repairs in place: creates the missing files again, recovers from the best image and replaces
+/// the other by a checkpoint. Returns where the damaged files are kept, if any file was damaged.
 fn repair_in_place(
     path: &Path,
     examination: Examination<Directory>,
     best: Candidate,
     findings: &[Finding],
-) -> Result<PathBuf, StoreError> {
+    missing: &[StoreFile],
+) -> Result<Option<PathBuf>, StoreError> {
     let damaged = |file: &StoreFile| {
         let of_file = |finding: &Finding| finding.damage.file == *file;
         findings
             .iter()
             .any(|finding| finding.is_damage() && of_file(finding))
     };
-    let files: Vec<StoreFile> = StoreFile::ALL.into_iter().filter(damaged).collect();
-    let kept = quarantine_copies(path, &files)?;
+    let there = StoreFile::ALL
+        .into_iter()
+        .filter(|file| !missing.contains(file));
+    let files: Vec<StoreFile> = there.filter(damaged).collect();
+    let kept = match files.is_empty() {
+        true => None,
+        false => Some(quarantine_copies(path, &files)?),
+    };
     let sequence = best.snapshot.sequence();
     let superblock = best.snapshot.superblock.clone();
     // Regions can be large: keep only one in memory.
     drop(best.snapshot);
-    let medium = examination.medium.into_inner();
+    let mut medium = examination.medium.into_inner();
+    medium.restore_files(&superblock.layout, missing)?;
+    if missing == [StoreFile::Lock] && files.is_empty() {
+        return Ok(None);
+    }
     if !best.mark_matches {
         let mut mark = Mark {
             incarnation: best.incarnation,
@@ -215,11 +249,12 @@ fn rebuild(
 ) -> Result<PathBuf, StoreError> {
     let superblock = &best.snapshot.superblock;
     let (layout, store_id) = (superblock.layout, superblock.store_id);
-    let rebuilt = with_appended_name(path, &format!(".rebuilt-{}", std::process::id()));
-    let created = Directory::create(&rebuilt, &layout, |directory| {
-        create_from_snapshot(directory, store_id, best.snapshot)
-    })?;
-    let kept = replace(path, &rebuilt);
+    let rebuilt = rebuilding_name(path);
+    let unfinished = Unfinished::create_named(rebuilt.clone()).on_path("create", &rebuilt)?;
+    let fill = |directory: &Directory| create_from_snapshot(directory, store_id, best.snapshot);
+    let created = NewDirectory::create_in(unfinished, path, &layout, fill)?;
+    let (created, unfinished) = created.into_parts();
+    let kept = unfinished.finish(|rebuilt| replace(path, rebuilt));
     // Both stores stay locked until here.
     drop((created, examination));
     kept

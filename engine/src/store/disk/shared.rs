@@ -13,10 +13,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::claims::{Claim, Ticket};
 use super::create::{random, random_id};
-use super::directory::{Directory, create_directory, metadata, rename_to_new_name, sync_directory};
+use super::directory::{Directory, metadata};
 use super::handle::Store;
+use super::new_directory::{check_free, rename_to_new_name, sync_directory};
 use super::open_options::OpenOptions;
 use super::path_context::PathContext;
+use super::quarantine::parent;
+use super::unfinished::Unfinished;
 use crate::filter::{Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::create::{CreateOption, CreateOptions, agree};
@@ -72,19 +75,14 @@ impl SharedStore {
                 maximum: MAX_SHARDS,
             });
         }
-        if fs::symlink_metadata(path).is_ok() {
-            return Err(StoreError::AlreadyExists {
-                path: path.to_owned(),
-            });
-        }
+        check_free(path)?;
         let shard = create
             .clone()
             .with_memory_and_seed(random)
             .for_one_of(shards);
         let layout = shard.layout()?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = path.with_file_name(format!(".{name}.{}.creating", std::process::id()));
-        create_directory(&temporary, path)?;
+        let unfinished = Unfinished::create(path)?;
+        let temporary = unfinished.path().to_owned();
         let create_shards = || {
             for index in 0..shards {
                 Directory::create(&temporary.join(shard_name(index)), &layout, |directory| {
@@ -95,18 +93,17 @@ impl SharedStore {
             fs::write(&count, format!("{shards}\n"))
                 .and_then(|()| fs::File::open(&count)?.sync_all())
                 .on_path("write", &count)?;
-            sync_directory(&temporary)?;
-            rename_to_new_name(&temporary, path)?;
-            match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => sync_directory(parent),
-                _ => sync_directory(Path::new(".")),
-            }
+            sync_directory(&temporary)
         };
-        if let Err(error) = create_shards() {
-            // This process created it, and it never was a store.
-            let _ = fs::remove_dir_all(&temporary);
-            return Err(error.relocated(&temporary, path));
-        }
+        let finish = |()| {
+            unfinished.finish(|temporary| {
+                rename_to_new_name(temporary, path)?;
+                sync_directory(parent(path))
+            })
+        };
+        create_shards()
+            .and_then(finish)
+            .map_err(|error| error.relocated(&temporary, path))?;
         Self::open_with(path, open)
     }
 

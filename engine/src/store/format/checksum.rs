@@ -13,9 +13,29 @@ pub type StoreId = [u8; 16];
 /// Returns the checksum of `bytes` that belong to `store`, to `era` (a generation or an epoch)
 /// and to `position` (an index or an offset).
 pub fn checksum_at(store: &StoreId, era: u64, position: u64, bytes: &[u8]) -> u32 {
-    let mut hasher = seeded(store, era, position);
-    hasher.update(bytes);
-    hasher.finalize()
+    let mut checksum = Checksum::new(store, era, position);
+    checksum.update(bytes);
+    checksum.finish()
+}
+
+/// The checksum of bytes that come in pieces; see [`checksum_at`].
+pub struct Checksum(Hasher);
+
+impl Checksum {
+    /// Starts with no bytes.
+    pub fn new(store: &StoreId, era: u64, position: u64) -> Self {
+        Checksum(seeded(store, era, position))
+    }
+
+    /// Adds the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the checksum of all bytes added.
+    pub fn finish(self) -> u32 {
+        self.0.finalize()
+    }
 }
 
 fn seeded(store: &StoreId, era: u64, position: u64) -> Hasher {

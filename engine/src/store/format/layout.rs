@@ -61,6 +61,7 @@ impl Layout {
             }
             StoreFile::Log0 | StoreFile::Log1 => self.log_bytes,
             StoreFile::Mark => MARK_BYTES,
+            StoreFile::Lock => 0,
         }
     }
 

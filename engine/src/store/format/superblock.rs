@@ -8,6 +8,7 @@ use super::layout::{BLOCK_BYTES, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES, SUPERBLOC
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::filter::Registers;
 use crate::fingerprint::HashScheme;
+use crate::lines::{KeyOptions, KeyRule, RecordedKey};
 use crate::store::error::{Damage, StoreError};
 use crate::store::file_access::FileAccess;
 use crate::store::medium::{Medium, StoreFile};
@@ -22,11 +23,13 @@ pub const VERSION: u32 = 1;
 pub const SPARSE_LOG: u32 = 1;
 /// A feature that a reader must know: the region holds an audit after the filter.
 pub const AUDIT: u32 = 2;
+/// A feature that a reader must know: the store has a limit of its false positive rate.
+pub const MAX_FPR: u32 = 4;
 /// A feature that a reader must know: the log has timed frames, because the filter has a window
 /// that is measured in seconds.
 pub const TIMED_LOG: u32 = 8;
 /// All features that this program knows.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | TIMED_LOG;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR | TIMED_LOG;
 
 /// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
@@ -66,6 +69,8 @@ pub mod offset {
     pub const UNIX_SECONDS: usize = 104;
     /// The length of the audit at the end of the region.
     pub const AUDIT_BYTES: usize = 112;
+    /// The limit of the false positive rate.
+    pub const MAX_FPR: usize = 120;
     /// The filter's registers.
     pub const REGISTERS: usize = 128;
     /// The parameters.
@@ -86,14 +91,31 @@ pub struct Parameters {
     pub memory_bits: u64,
     /// The seed of the hash and of the filter's random choices.
     pub seed: u64,
-    /// How callers change keys before they hash them; empty if they do not. The store only
-    /// records it.
+    /// How callers find and change keys before they hash them: the text of a
+    /// [`RecordedKey`]. Empty if the caller recorded nothing. The store only records it.
     pub normalization: String,
     /// When the store was created, in seconds since 1970.
     pub created_unix_seconds: u64,
 }
 
 impl Parameters {
+    /// Returns what the store records about its keys.
+    pub fn recorded_key(&self) -> Result<RecordedKey, StoreError> {
+        let unknown = |error| StoreError::UnknownKey {
+            recorded: self.normalization.clone(),
+            error,
+        };
+        self.normalization.parse().map_err(unknown)
+    }
+
+    /// Returns how the keys of the store are found. Fails if the options contradict what the
+    /// store records. A store that records nothing accepts any option.
+    pub fn key_rule(&self, options: &KeyOptions) -> Result<KeyRule, StoreError> {
+        options
+            .rule_for(&self.recorded_key()?)
+            .map_err(StoreError::from)
+    }
+
     /// Encodes with bincode 1 in its default form: little-endian, lengths as 64 bits.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let too_long = |bytes| StoreError::ParametersTooLong {
@@ -119,7 +141,7 @@ impl Parameters {
 }
 
 /// The superblock of an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
     /// Features that a reader must know.
     pub features: u32,
@@ -137,6 +159,9 @@ pub struct Superblock {
     pub unix_seconds: u64,
     /// The size of the audit; 0 if there is none.
     pub audit_bytes: u32,
+    /// The limit of the false positive rate, if the store has one; see
+    /// [`with_max_fpr`](Superblock::with_max_fpr).
+    pub max_fpr: Option<f64>,
     /// The filter's registers.
     pub registers: Registers,
     /// What was chosen when the store was created.
@@ -162,6 +187,19 @@ impl Superblock {
         StoreFile::image(self.generation)
     }
 
+    /// Sets the limit of the false positive rate, and the feature that goes with it.
+    pub fn with_max_fpr(self, max_fpr: Option<f64>) -> Self {
+        let features = match max_fpr {
+            Some(_) => self.features | MAX_FPR,
+            None => self.features & !MAX_FPR,
+        };
+        Superblock {
+            features,
+            max_fpr,
+            ..self
+        }
+    }
+
     /// Encodes the superblock with its checksum.
     pub fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let parameters = self.parameters.encode()?;
@@ -184,6 +222,8 @@ impl Superblock {
         write_u64(&mut bytes, offset::LOG_BYTES, self.layout.log_bytes);
         write_u64(&mut bytes, offset::UNIX_SECONDS, self.unix_seconds);
         write_u32(&mut bytes, offset::AUDIT_BYTES, self.audit_bytes);
+        let max_fpr = self.max_fpr.map_or(0, f64::to_bits);
+        write_u64(&mut bytes, offset::MAX_FPR, max_fpr);
         bytes[offset::REGISTERS..offset::REGISTERS + Registers::BYTES]
             .copy_from_slice(&self.registers.to_bytes());
         bytes[offset::PARAMETERS..offset::PARAMETERS + parameters.len()]
@@ -297,6 +337,12 @@ impl Superblock {
         if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
             return wrong(offset::LOG_BYTES, "a possible size", log_bytes.to_string());
         }
+        let max_fpr = f64::from_bits(read_u64(bytes, offset::MAX_FPR));
+        let max_fpr = (features & MAX_FPR != 0).then_some(max_fpr);
+        if let Some(found) = max_fpr.filter(|&rate| !is_fpr_limit(rate)) {
+            let expected = "a rate above 0 and at most 1";
+            return wrong(offset::MAX_FPR, expected, found.to_string());
+        }
         let parameter_bytes = read_u32(bytes, offset::PARAMETER_BYTES) as usize;
         let parameters = bytes
             .get(offset::PARAMETERS..offset::PARAMETERS + parameter_bytes.min(MAX_PARAMETER_BYTES))
@@ -329,10 +375,16 @@ impl Superblock {
             },
             unix_seconds: read_u64(bytes, offset::UNIX_SECONDS),
             audit_bytes: read_u32(bytes, offset::AUDIT_BYTES),
+            max_fpr,
             registers: Registers::from_bytes(&registers),
             parameters,
         })
     }
+}
+
+/// Returns whether a store can have this limit of its false positive rate.
+pub fn is_fpr_limit(rate: f64) -> bool {
+    rate > 0.0 && rate <= 1.0
 }
 
 fn checksum_of(bytes: &[u8]) -> u32 {

@@ -1,5 +1,7 @@
 //! Reading every byte of a store and reporting what is wrong.
 
+use std::ops::ControlFlow;
+
 use super::finding::{Finding, Findings, Severity};
 use crate::bytes::read_u64;
 use crate::store::error::{Damage, StoreError};
@@ -15,6 +17,10 @@ use crate::store::replay::{Replayed, replay};
 use crate::store::snapshot::Snapshot;
 use crate::store::zero_extended::ZeroExtended;
 
+/// The number of bad blocks in an image after which the rest is not checked: the image is useless,
+/// and a file may claim to have millions of blocks.
+const MAX_BAD_BLOCKS: usize = 1000;
+
 /// Checks every byte of a store: sizes, superblocks, tables, blocks, log headers, the chain of
 /// frames from each image to the end, the mark, and whether both images lead to the same state.
 /// Reads only. Nobody may write to the store meanwhile.
@@ -27,6 +33,7 @@ pub struct Examination<M> {
     pub medium: ZeroExtended<M>,
     /// Images with a valid superblock, the newest first.
     pub images: Vec<Superblock>,
+    /// Whether every file that exists has the right size.
     pub sizes_are_right: bool,
     pub findings: Vec<Finding>,
 }
@@ -80,6 +87,10 @@ fn superblocks(
     }
     valid.sort_by_key(|superblock| std::cmp::Reverse(superblock.generation));
     for damage in bad {
+        // If there is another image, its layout tells which files are missing.
+        if !medium.exists(damage.file) && !valid.is_empty() {
+            continue;
+        }
         let unfinished = is_zero(medium, damage.file, 0, SUPERBLOCK_BYTES as usize)?;
         match valid.first() {
             None => findings.add(Severity::Refused, damage),
@@ -115,16 +126,20 @@ fn check_sizes(
     let mut right = true;
     for file in StoreFile::ALL {
         let expected = layout.file_bytes(file);
+        let exists = medium.exists(file);
         let found = medium.file_bytes(file)?;
-        if found != expected {
-            right = false;
+        if found != expected || !exists {
+            right &= !exists;
             findings.add(
                 Severity::Refused,
                 Damage {
                     file,
                     offset: found.min(expected),
                     expected: format!("a file of {expected} bytes"),
-                    found: format!("{found} bytes"),
+                    found: match exists {
+                        true => format!("{found} bytes"),
+                        false => "no file".to_owned(),
+                    },
                 },
             );
         }
@@ -147,7 +162,7 @@ fn check_mark(
         // A store that was created and never opened has written one slot.
         let never_written = newest.is_some_and(|mark| mark.turn == 0)
             && is_zero(medium, StoreFile::Mark, place, SLOT_BYTES)?;
-        if slot.is_none() && !never_written {
+        if slot.is_none() && !never_written && medium.exists(StoreFile::Mark) {
             findings.add(
                 severity,
                 Damage {
@@ -182,10 +197,16 @@ fn check_image(
             let followed = snapshot.follow(medium, &mark);
             (followed, Some((snapshot.sequence(), snapshot.digest())))
         }
-        Err(StoreError::Corrupt(first)) => {
-            findings.add(severity, first);
-            let checked = check_blocks(medium, image, |damage| findings.add(severity, damage));
-            note(checked, severity, findings)?;
+        Err(error @ (StoreError::Corrupt(_) | StoreError::OutOfMemory { .. })) => {
+            let before = findings.count();
+            if let StoreError::Corrupt(first) = &error {
+                findings.add(severity, first.clone());
+            }
+            check_all_blocks(medium, image, severity, findings)?;
+            // Without enough memory, damage is found, but nothing else can be checked.
+            if findings.count() == before && matches!(error, StoreError::OutOfMemory { .. }) {
+                return Err(error);
+            }
             let Superblock {
                 store_id,
                 layout,
@@ -216,6 +237,28 @@ fn check_image(
         sequence,
         digest,
     }))
+}
+
+/// Adds a finding per bad block of an image, up to [`MAX_BAD_BLOCKS`].
+fn check_all_blocks(
+    medium: &impl Medium,
+    image: &Superblock,
+    severity: Severity,
+    findings: &mut Findings,
+) -> Result<(), StoreError> {
+    let mut bad = 0;
+    let checked = check_blocks(medium, image, |mut damage| {
+        bad += 1;
+        if bad == MAX_BAD_BLOCKS {
+            damage.found += "; the blocks after this one were not checked";
+        }
+        findings.add(severity, damage);
+        match bad < MAX_BAD_BLOCKS {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    note(checked, severity, findings).map(|_| ())
 }
 
 /// Turns damage into a finding. Returns other errors.

@@ -78,6 +78,11 @@ impl Findings {
         }
     }
 
+    /// Returns the number of findings.
+    pub fn count(&self) -> usize {
+        self.found.len()
+    }
+
     /// Returns whether a finding prevents opening the store.
     pub fn prevent_opening(&self) -> bool {
         let refused = |finding: &Finding| finding.severity == Severity::Refused;

@@ -1,0 +1,268 @@
+//! A run of `filter`, whatever remembers the keys.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use dedupstore::lines::{KeyReader, KeyRule};
+use dedupstore_view::{LimitReached, drop_chance_warning};
+use serde_json::json;
+
+use crate::command::filter::{Arguments, StatsFormat};
+use crate::drop_guard::{DropChance, DropGuard, FprLimit};
+use crate::error::Failure;
+use crate::input::{Block, Inputs, ReadInputs};
+use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
+use crate::metrics::Metrics;
+use crate::missing_keys;
+use crate::progress::Progress;
+use crate::standard_error;
+
+/// A run of the command.
+pub struct FilterRun<'a> {
+    started: Instant,
+    inputs: Inputs,
+    arguments: &'a Arguments,
+    /// The store's path, for messages.
+    store: Option<String>,
+    quiet: bool,
+    counts: Arc<RunCounts>,
+}
+
+/// The counts of a finished run.
+pub struct Outcome {
+    before: Status,
+    after: Status,
+    bytes: u64,
+    /// Whether the run stopped at a limit of the false positive rate.
+    stopped_at_limit: bool,
+    /// Why not all inputs were read.
+    problem: Option<Failure>,
+}
+
+impl<'a> FilterRun<'a> {
+    pub fn new(
+        inputs: Inputs,
+        arguments: &'a Arguments,
+        store: Option<&Path>,
+        quiet: bool,
+    ) -> Self {
+        let counts = RunCounts {
+            consumed_bytes: inputs.consumed(),
+            ..RunCounts::default()
+        };
+        FilterRun {
+            started: Instant::now(),
+            inputs,
+            arguments,
+            store: store.map(|path| path.display().to_string()),
+            quiet,
+            counts: Arc::new(counts),
+        }
+    }
+
+    fn settings(&self, rule: &KeyRule, limit: Option<FprLimit>) -> FilterSettings {
+        FilterSettings {
+            keys: KeyReader::of(rule.clone()),
+            print: match (self.arguments.annotate, self.arguments.repeated) {
+                (true, _) => Print::All,
+                (false, true) => Print::Repeats,
+                (false, false) => Print::New,
+            },
+            line_end: rule.line_end.byte(),
+            line_buffered: self.arguments.line_buffered,
+            threads: self.arguments.threads,
+            limit,
+        }
+    }
+
+    /// Returns the limit of the false positive rate: that of the run, or else the store's.
+    fn limit(&self, of_store: Option<f64>) -> Option<FprLimit> {
+        let rate = self.arguments.max_fpr.or(of_store)?;
+        Some(FprLimit {
+            rate,
+            is_of_store: self.arguments.max_fpr.is_none(),
+        })
+    }
+
+    /// Completes the message about a limit; returns other failures unchanged.
+    fn named(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Limit(limit) => Failure::Limit(LimitReached {
+                store: self.store.clone(),
+                recorded: self.store.is_some() && !self.arguments.dry_run,
+                ..limit
+            }),
+            failure => failure,
+        }
+    }
+
+    /// Warns of the false positive rate, if that is due.
+    fn warn(&self, guard: &mut DropGuard) {
+        if let Some(DropChance { rate, lines }) = guard.take_warning()
+            && !self.quiet
+        {
+            let store = self.store.as_deref();
+            let warning = drop_chance_warning(store, rate, lines, guard.has_limit());
+            standard_error::message(warning);
+        }
+    }
+
+    /// Reads all inputs and prints the lines asked for. `of_store` is the limit of the false
+    /// positive rate with which the store was created.
+    pub fn filter<S: SeenKeys>(
+        &self,
+        seen: &mut S,
+        rule: &KeyRule,
+        of_store: Option<f64>,
+    ) -> Result<Outcome, Failure> {
+        if self.inputs.is_terminal() && !self.quiet {
+            standard_error::message("reading lines from the terminal; end with Ctrl-D");
+        }
+        let before = seen.status();
+        let metrics = self.start_metrics(seen, before)?;
+        let settings = self.settings(rule, self.limit(of_store));
+        let line_end = settings.line_end;
+        let finished_at_close = metrics
+            .as_ref()
+            .is_some_and(|metrics| seen.finish_metrics_at_close(metrics));
+        let line_filter = LineFilter::new(seen, settings, Arc::clone(&self.counts));
+        let mut line_filter = line_filter.map_err(|failure| self.named(failure))?;
+        let mut progress = Progress::new(&self.inputs, self.quiet);
+        self.warn(line_filter.guard());
+        let consume = |block: Block<'_>| {
+            match block {
+                Block::Lines(lines) => line_filter.lines(lines),
+                Block::Unterminated(line) => line_filter.unterminated(line),
+                Block::LongLine(piece) => line_filter.long_line(piece),
+                Block::Pause => line_filter.flush(),
+            }?;
+            self.warn(line_filter.guard());
+            progress.show(|| line_filter.line_count());
+            if let Some(metrics) = &metrics {
+                metrics.publish(|| line_filter.status());
+            }
+            Ok(())
+        };
+        let read =
+            self.inputs
+                .for_each_block_despite_problems(line_end, consume, standard_error::failure);
+        drop(progress);
+        // Also if the input failed: lines whose verdict is known are delivered.
+        let flushed = match read {
+            Err(Failure::ClosedPipe | Failure::Signal(_)) => Ok(()),
+            _ => line_filter.flush(),
+        };
+        let (read, limit) = match read {
+            Err(failure @ Failure::Limit(_)) => {
+                let read = ReadInputs {
+                    bytes: self.counts.consumed_bytes.load(Ordering::Relaxed),
+                    problem: Some(self.named(failure)),
+                };
+                (Ok(read), true)
+            }
+            read => (read, false),
+        };
+        let after = match limit {
+            true => line_filter.accepted_status(before),
+            false => line_filter.status(),
+        };
+        let lines = line_filter.line_count();
+        line_filter.guard().note(after.drop_chance, lines);
+        self.warn(line_filter.guard());
+        if let Some(metrics) = &metrics
+            && !finished_at_close
+        {
+            metrics.finish(Some(after));
+        }
+        let read = read?;
+        flushed?;
+        Ok(Outcome {
+            before,
+            after,
+            bytes: read.bytes,
+            stopped_at_limit: limit,
+            problem: read.problem,
+        })
+    }
+
+    fn start_metrics(
+        &self,
+        seen: &impl SeenKeys,
+        before: Status,
+    ) -> Result<Option<Arc<Metrics>>, Failure> {
+        let Some(path) = &self.arguments.metrics else {
+            return Ok(None);
+        };
+        let metrics = Metrics::start(
+            path,
+            self.arguments.metrics_every,
+            before,
+            Arc::clone(&self.counts),
+            self.quiet,
+            seen.look(),
+        )?;
+        Ok(Some(Arc::new(metrics)))
+    }
+
+    fn without_key(&self) -> u64 {
+        self.counts.without_key.load(Ordering::Relaxed)
+    }
+
+    fn too_long(&self) -> u64 {
+        self.counts.too_long.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of lines of this run.
+    fn lines(&self, before: &Status, now: &Status) -> u64 {
+        let judged = (now.new + now.seen).saturating_sub(before.new + before.seen);
+        judged + self.without_key() + self.too_long()
+    }
+
+    /// Reports what is noteworthy, and the statistics if asked for. Fails if an input could not
+    /// be read.
+    pub fn report(&self, outcome: Outcome, rule: &KeyRule) -> Result<(), Failure> {
+        const TREATMENT: &str = "treated as new, but not recorded";
+        let lines = self.lines(&outcome.before, &outcome.after);
+        let judged = lines - self.too_long();
+        let missing = missing_keys::message(rule, self.without_key(), judged, TREATMENT);
+        let too_long = self.inputs.too_long(self.too_long(), TREATMENT);
+        if !self.quiet {
+            for message in [missing, too_long].into_iter().flatten() {
+                standard_error::message(message);
+            }
+        }
+        if let Some(StatsFormat::Json) = self.arguments.stats {
+            standard_error::line(self.statistics(&outcome, lines));
+        }
+        match outcome.problem {
+            Some(problem) => Err(problem),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts are of this run; load and error rates depend on all runs.
+    fn statistics(&self, outcome: &Outcome, lines: u64) -> serde_json::Value {
+        let Outcome { before, after, .. } = outcome;
+        let seconds = self.started.elapsed().as_secs_f64();
+        json!({
+            "schema": 1,
+            "lines": lines,
+            "new": after.new - before.new,
+            "seen": after.seen - before.seen,
+            "without_key": self.without_key(),
+            "too_long": self.too_long(),
+            "bytes": outcome.bytes,
+            "seconds": seconds,
+            "lines_per_second": lines as f64 / seconds.max(1e-9),
+            "load": after.load,
+            "drop_chance": after.drop_chance,
+            "stopped_at_limit": outcome.stopped_at_limit,
+            "estimated_fpr": after.audited_fpr.map_or(after.drop_chance, |fpr| fpr.value),
+            "estimated_fpr_interval": after.audited_fpr.map(|fpr| [fpr.low, fpr.high]),
+            "estimated_fnr": after.audited_fnr.map(|fnr| fnr.value),
+            "estimated_fnr_interval": after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
+        })
+    }
+}

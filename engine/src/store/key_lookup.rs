@@ -1,0 +1,328 @@
+//! Looking up keys without loading a whole store.
+
+use std::fmt;
+
+use super::create::CreateOptions;
+use super::error::StoreError;
+use super::format::image::check_table;
+use super::format::mark::Mark;
+use super::format::superblock::{Parameters, Superblock};
+use super::lazy_region::LazyRegion;
+use super::medium::Medium;
+use super::newest_image::filter_of;
+use super::replay::replay;
+use super::snapshot::{ATTEMPTS, newest_superblock_with_retries};
+use crate::filter::{
+    AnyFilter, Evidence, FilterSpec, LoggedObservations, Observation, Registers, Verdict, tick_of,
+};
+use crate::fingerprint::{Fingerprint, KeyHasher};
+use crate::region::{Region, SubRegion};
+
+/// A store's state for looking up keys: at least everything that was durable when it was opened.
+/// Takes no lock and writes nothing.
+///
+/// It answers as the recovered store would, but reads only the blocks that a key needs, each
+/// checked by its checksum, and the blocks that the observations in the log need. After many keys
+/// it loads the rest. A filter whose log can be replayed only as a whole is loaded at once, if
+/// there is something in its log.
+///
+/// A writer may have the store open. When the writer replaces the image, the lookup continues
+/// from the newest state.
+pub struct KeyLookup<M> {
+    medium: M,
+    state: State,
+    hasher: KeyHasher,
+}
+
+impl<M: Medium> KeyLookup<M> {
+    /// Reads the newest superblock from a medium and replays the log.
+    pub fn open_on(medium: M) -> Result<Self, StoreError> {
+        let state = State::current(&medium)?;
+        Ok(KeyLookup {
+            hasher: KeyHasher::new(state.superblock.parameters.seed),
+            state,
+            medium,
+        })
+    }
+
+    /// Reports whether a key was observed.
+    pub fn contains(&mut self, key: impl AsRef<[u8]>) -> Result<Verdict, StoreError> {
+        self.contains_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// [`contains`](KeyLookup::contains) for a key that is already hashed by the store's
+    /// [hasher](KeyLookup::hasher).
+    pub fn contains_fingerprint(
+        &mut self,
+        fingerprint: Fingerprint,
+    ) -> Result<Verdict, StoreError> {
+        if !self.state.region.is_complete() {
+            self.load_evidence(fingerprint)?;
+        }
+        let State {
+            filter,
+            region,
+            registers,
+            ..
+        } = &self.state;
+        let bytes = &region.bytes()[..filter.region_bytes()];
+        Ok(filter.contains(bytes, registers, fingerprint))
+    }
+
+    /// Returns the cells that decide about a key.
+    pub fn evidence(&mut self, fingerprint: Fingerprint) -> Result<Evidence, StoreError> {
+        self.load_evidence(fingerprint)
+    }
+
+    /// Returns false if the filter cannot have forgotten a key that is reported as New; see
+    /// [`AnyFilter::may_have_forgotten`].
+    pub fn may_have_forgotten(&mut self, fingerprint: Fingerprint) -> Result<bool, StoreError> {
+        // It depends on the cells of the key and on those next to them, which are in the same
+        // blocks.
+        self.load_evidence(fingerprint)?;
+        let State {
+            filter,
+            region,
+            registers,
+            ..
+        } = &self.state;
+        let bytes = &region.bytes()[..filter.region_bytes()];
+        Ok(filter.may_have_forgotten(bytes, registers, fingerprint))
+    }
+
+    fn load_evidence(&mut self, fingerprint: Fingerprint) -> Result<Evidence, StoreError> {
+        let mut attempt = 0;
+        loop {
+            let error = match self.state.load_evidence(&self.medium, fingerprint) {
+                Ok(evidence) => return Ok(evidence),
+                Err(error) => error,
+            };
+            attempt += 1;
+            if attempt == ATTEMPTS || !self.is_replaced(&error)? {
+                return Err(error);
+            }
+            self.state = State::current(&self.medium)?;
+        }
+    }
+
+    /// Returns whether an error means that a writer has replaced the image.
+    fn is_replaced(&self, error: &StoreError) -> Result<bool, StoreError> {
+        Ok(matches!(error, StoreError::Corrupt(_))
+            && newest_superblock_with_retries(&self.medium)? != self.state.superblock)
+    }
+
+    /// Decides as the store would if it observed these keys now, and remembers them in memory
+    /// only. Fails with [`StoreError::ImageReplaced`] if a writer has replaced the image, because
+    /// the keys remembered would be lost.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn observe_unrecorded(
+        &mut self,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+    ) -> Result<(), StoreError> {
+        let observed = self.state.observe(&self.medium, observations, verdicts);
+        match observed {
+            Err(error) if self.is_replaced(&error)? => Err(StoreError::ImageReplaced),
+            observed => observed,
+        }
+    }
+
+    /// Moves the clock of the window to a time, in seconds since 1970: keys are looked up as of
+    /// then. Filters without a window that is measured in seconds ignore it.
+    pub fn advance_clock(&mut self, seconds: u64) {
+        if let Some(clock) = self.state.filter.tick_clock() {
+            let step = clock.step_of(tick_of(seconds));
+            self.state.registers.advance_clock(step);
+        }
+    }
+
+    /// Checks that the store agrees with every option that is set.
+    pub fn check_agreement(&self, options: &CreateOptions) -> Result<(), StoreError> {
+        options.check_agreement(&self.state.superblock)
+    }
+
+    /// Returns the hasher of its keys.
+    pub fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
+    /// Returns the specification of its filter.
+    pub fn spec(&self) -> &FilterSpec {
+        &self.state.spec
+    }
+
+    /// Returns its filter.
+    pub fn filter(&self) -> &AnyFilter {
+        &self.state.filter
+    }
+
+    /// Returns what was chosen when the store was created.
+    pub fn parameters(&self) -> &Parameters {
+        &self.state.superblock.parameters
+    }
+
+    /// Returns the limit of the false positive rate with which the store was created.
+    pub fn max_fpr(&self) -> Option<f64> {
+        self.state.superblock.max_fpr
+    }
+
+    /// Returns the small part of the state: counters and the random generator.
+    pub fn registers(&self) -> &Registers {
+        &self.state.registers
+    }
+
+    /// Returns the share of cells in use.
+    pub fn load(&self) -> f64 {
+        self.filter().load(self.registers())
+    }
+
+    /// Returns the probability that the next new key is reported as Seen.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.filter().false_positive_rate(self.registers())
+    }
+}
+
+impl<M> fmt::Debug for KeyLookup<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyLookup")
+            .field("filter", &self.state.superblock.parameters.filter)
+            .field("sequence", &self.state.registers.observations())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An image that is loaded when it is needed, with the log applied. The audit is left out: no
+/// verdict depends on it.
+struct State {
+    superblock: Superblock,
+    spec: FilterSpec,
+    filter: AnyFilter,
+    region: LazyRegion,
+    registers: Registers,
+}
+
+impl State {
+    /// Reads the newest state. Tries again if a writer may have changed files meanwhile.
+    fn current(medium: &impl Medium) -> Result<Self, StoreError> {
+        let mut before = None;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let damage = match Self::read(medium) {
+                Err(StoreError::Corrupt(damage)) => damage,
+                read => return read,
+            };
+            let generation = newest_superblock_with_retries(medium)?.generation;
+            let found = Some((generation, damage.clone()));
+            if found == before || attempt == ATTEMPTS {
+                return Err(StoreError::Corrupt(damage));
+            }
+            before = found;
+        }
+    }
+
+    fn read(medium: &impl Medium) -> Result<Self, StoreError> {
+        let superblock = newest_superblock_with_retries(medium)?;
+        let (spec, filter) = filter_of(&superblock)?;
+        check_table(medium, &superblock)?;
+        let mark = Mark::read(medium, &superblock.store_id)?;
+        let mut state = State {
+            region: LazyRegion::new(&superblock)?,
+            registers: superblock.registers.clone(),
+            filter: filter.filter().clone(),
+            spec,
+            superblock,
+        };
+        let (id, layout, log) = {
+            let superblock = &state.superblock;
+            (superblock.store_id, superblock.layout, superblock.log)
+        };
+        let mut failure = None;
+        let mut verdicts = Vec::new();
+        let replayed = replay(medium, &id, &layout, log, &mark, |recorded| {
+            if failure.is_none() {
+                failure = state.replay(medium, recorded, &mut verdicts).err();
+            }
+        });
+        match (failure, replayed) {
+            (Some(error), _) => Err(error),
+            (None, Ok(_)) => Ok(state),
+            // A writer is writing the tail right now.
+            (None, Err(StoreError::Corrupt(_)))
+                if state.registers.observations() >= mark.sequence =>
+            {
+                Ok(state)
+            }
+            (None, Err(error)) => Err(error),
+        }
+    }
+
+    fn replay(
+        &mut self,
+        medium: &impl Medium,
+        recorded: &LoggedObservations,
+        verdicts: &mut Vec<Verdict>,
+    ) -> Result<(), StoreError> {
+        self.prepare(medium, &recorded.observations)?;
+        let bytes = self.filter.region_bytes();
+        let mut loading = self.region.loading(medium, &self.superblock);
+        let mut region = SubRegion::new(&mut loading, 0..bytes);
+        self.filter
+            .replay(&mut region, &mut self.registers, recorded, verdicts);
+        self.region.take_failure().map_or(Ok(()), Err)
+    }
+
+    /// Loads what a filter reads to observe these keys.
+    fn prepare(
+        &mut self,
+        medium: &impl Medium,
+        observations: &[Observation],
+    ) -> Result<(), StoreError> {
+        if !self.filter.observe_reads_only_evidence() && !observations.is_empty() {
+            return self.region.load_all(medium, &self.superblock);
+        }
+        for observation in observations {
+            if self.region.is_complete() {
+                break;
+            }
+            self.load_evidence(medium, observation.fingerprint)?;
+        }
+        Ok(())
+    }
+
+    fn load_evidence(
+        &mut self,
+        medium: &impl Medium,
+        fingerprint: Fingerprint,
+    ) -> Result<Evidence, StoreError> {
+        let (filter, registers) = (&self.filter, &self.registers);
+        let bytes = filter.region_bytes();
+        self.region
+            .loading(medium, &self.superblock)
+            .load_evidence(|region| filter.evidence(&region[..bytes], registers, fingerprint))
+    }
+
+    fn observe(
+        &mut self,
+        medium: &impl Medium,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+    ) -> Result<(), StoreError> {
+        self.prepare(medium, observations)?;
+        let (filter, bytes) = (&self.filter, self.filter.region_bytes());
+        let mut loading = self.region.loading(medium, &self.superblock);
+        match loading.untracked() {
+            Some(plain) => {
+                let region = &mut plain[..bytes];
+                filter.observe_batch(region, &mut self.registers, observations, verdicts);
+            }
+            None => {
+                let mut region = SubRegion::new(&mut loading, 0..bytes);
+                filter.observe_batch(&mut region, &mut self.registers, observations, verdicts);
+            }
+        }
+        self.region.take_failure().map_or(Ok(()), Err)
+    }
+}

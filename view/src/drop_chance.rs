@@ -1,0 +1,130 @@
+//! What `dedupstore filter` says about the false positive rate of its filter.
+
+use std::fmt;
+
+use crate::numbers::{grouped, percent, plural};
+
+/// A run that stopped at its limit of the false positive rate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitReached {
+    /// The path of the store; None if the filter is in memory.
+    pub store: Option<String>,
+    /// The limit.
+    pub limit: f64,
+    /// Whether the store was created with it; otherwise it was given for the run.
+    pub is_of_store: bool,
+    /// The rate that is above the limit: after the next lines, or now if no line was read.
+    pub rate: f64,
+    /// The number of lines before that.
+    pub lines: u64,
+    /// Whether these lines were recorded in the store.
+    pub recorded: bool,
+}
+
+impl fmt::Display for LimitReached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = percent(Some(self.rate));
+        let name = self.store.as_deref().unwrap_or("the filter");
+        let source = match self.is_of_store {
+            true => "with which it was created",
+            false => "of --max-fpr",
+        };
+        let limit = format!("the limit of {} {source}", percent(Some(self.limit)));
+        let next = match self.store {
+            Some(_) => "Create a larger store: dedupstore create OTHER.dds --expect N",
+            None => "Choose a larger size with --memory",
+        };
+        match self.lines {
+            0 => write!(
+                f,
+                "{name} reports {rate} of new keys as seen, above {limit}; nothing was printed. \
+                 {next}. To accept more in this run, give a higher --max-fpr"
+            ),
+            lines => write!(
+                f,
+                "stopped before line {} of the input: with the next lines, {name} would report \
+                 {rate} of new keys as seen, above {limit}. The {} before it {}. {next}. The \
+                 rest of a file: tail -n +{} FILE. To accept more in this run, give a higher \
+                 --max-fpr",
+                grouped(lines + 1),
+                plural(lines, "line"),
+                match (self.recorded, lines) {
+                    (true, 1) => "was processed and recorded",
+                    (true, _) => "were processed and recorded",
+                    (false, 1) => "was processed",
+                    (false, _) => "were processed",
+                },
+                lines + 1,
+            ),
+        }
+    }
+}
+
+/// Warns that a filter drops new keys at this rate, after so many lines of a run. `store` is the
+/// path of the store, if there is one. Without a limit, the warning says how to set one.
+pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64, has_limit: bool) -> String {
+    let name = store.unwrap_or("the filter");
+    let rate = percent(Some(rate));
+    let when = match lines {
+        0 => "at the start of this run".to_owned(),
+        lines => format!("after {}", plural(lines, "line")),
+    };
+    let next = match store {
+        Some(_) => "a larger store drops fewer: dedupstore create OTHER.dds --expect N",
+        None => "a larger --memory drops fewer",
+    };
+    let limit = match has_limit {
+        true => "",
+        false => ". To stop before a rate is exceeded, use --max-fpr",
+    };
+    format!("warning: {name} reports {rate} of new keys as seen, {when}; {next}{limit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_says_where_the_run_stopped_and_what_to_do() {
+        let mut limit = LimitReached {
+            store: Some("links.dds".to_owned()),
+            limit: 0.01,
+            is_of_store: true,
+            rate: 0.010_23,
+            lines: 41_216,
+            recorded: true,
+        };
+        assert_eq!(
+            limit.to_string(),
+            "stopped before line 41,217 of the input: with the next lines, links.dds would report \
+             1.02 % of new keys as seen, above the limit of 1.00 % with which it was created. The \
+             41,216 lines before it were processed and recorded. Create a larger store: \
+             dedupstore create OTHER.dds --expect N. The rest of a file: tail -n +41217 FILE. To \
+             accept more in this run, give a higher --max-fpr"
+        );
+        limit.lines = 0;
+        limit.store = None;
+        limit.is_of_store = false;
+        assert_eq!(
+            limit.to_string(),
+            "the filter reports 1.02 % of new keys as seen, above the limit of 1.00 % of \
+             --max-fpr; nothing was printed. Choose a larger size with --memory. To accept more \
+             in this run, give a higher --max-fpr"
+        );
+    }
+
+    #[test]
+    fn a_warning_says_how_many_keys_are_dropped() {
+        assert_eq!(
+            drop_chance_warning(Some("links.dds"), 0.0104, 1, false),
+            "warning: links.dds reports 1.04 % of new keys as seen, after 1 line; a larger store \
+             drops fewer: dedupstore create OTHER.dds --expect N. To stop before a rate is \
+             exceeded, use --max-fpr"
+        );
+        let full = drop_chance_warning(None, 1.0, 0, true);
+        assert!(
+            full.contains("100 % of new keys as seen, at the start"),
+            "{full}"
+        );
+    }
+}
