@@ -445,7 +445,6 @@ impl Filter for Apbf {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::SeenSet;
 
     #[test]

@@ -337,7 +337,6 @@ impl Filter for Stamped {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::SeenSet;
 
     #[test]

@@ -15,7 +15,7 @@
 //! and may be dropped many times.
 //! Timers and slices have no false negatives. Stamped fingerprints miss a repeat if its cache line
 //! has received as many newer keys as it has entries; the time since the delivery of a repeat is
-//! taken to be uniform in the span.
+//! taken to be uniform in the span. Repeats that are missed are delivered, and push out others.
 
 use super::poisson;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions};
@@ -27,6 +27,8 @@ const LONGEST: f64 = 12.0;
 const INTERVALS: u32 = 96;
 /// Steps of a bisection.
 const HALVINGS: u32 = 40;
+/// Steps of a fixed-point iteration.
+const ITERATIONS: u32 = 24;
 /// Ages of a repeat at which the probability of a miss is evaluated.
 const AGES: u32 = 32;
 
@@ -100,7 +102,7 @@ impl<'a> Window<'a> {
         missed: impl Fn(f64) -> f64,
     ) -> Prediction {
         let point = |position: f64| {
-            let keys = self.effective_keys(position, drops, |keys| state(keys).0);
+            let keys = self.effective_keys(position, drops, |keys| state(keys).0, &missed);
             let (fpr, load) = state(keys);
             PredictedPoint {
                 position,
@@ -115,18 +117,28 @@ impl<'a> Window<'a> {
 
     /// Returns the number of keys without drops that would set as many cells at a position. While
     /// nothing is forgotten, everything that a dropped key would set is set already.
-    fn effective_keys(&self, position: f64, drops: Drops, rate_of: impl Fn(f64) -> f64) -> f64 {
+    fn effective_keys(
+        &self,
+        position: f64,
+        drops: Drops,
+        rate_of: impl Fn(f64) -> f64,
+        missed: impl Fn(f64) -> f64,
+    ) -> f64 {
         let keys = self.keys_at(position);
-        if position <= self.lifetime && !self.counts_deliveries {
-            return keys;
-        }
-        // If the clock counts deliveries, more keys arrive than are delivered.
-        let delivered_share = |keys: f64| match self.counts_deliveries {
-            true => 1.0,
-            false => 1.0 - rate_of(keys),
-        };
+        let forgets_nothing = position <= self.lifetime && !self.counts_deliveries;
         match drops {
-            Drops::SetNothing => largest(keys, |them| them <= keys * delivered_share(them)),
+            Drops::SetNothing if self.counts_deliveries => keys,
+            Drops::SetNothing => {
+                // New keys that are not dropped, and repeats that are missed: they are delivered
+                // again.
+                let repeats = (self.lifetime.min(position) - keys).max(0.0);
+                let mut delivered = keys;
+                for _ in 0..ITERATIONS {
+                    delivered = keys * (1.0 - rate_of(delivered)) + repeats * missed(delivered);
+                }
+                delivered
+            }
+            Drops::AreSetAlready { .. } if forgets_nothing => keys,
             Drops::AreSetAlready { k, cells } => {
                 let arriving = match self.counts_deliveries {
                     true => keys / (1.0 - rate_of(keys)).max(0.01),
