@@ -60,6 +60,7 @@ fn filters() -> Vec<FilterSpec> {
         "window:k=4,span=900,step=1,layout=blocked,equal=2",
         "window:k=3,span=500,step=1,clock=count,equal=3",
         "stamped:bits=5,span=1500",
+        "apbf:k=2,span=300,step=100",
     ];
     let windows = windows.map(|filter| filter.parse().expect("a filter"));
     defaults.chain(windows).collect()

@@ -229,7 +229,10 @@ impl Evidence {
             Requirement::InWindow(_) => "not in the window",
             _ => "0",
         };
-        match self.closest().unwrap_or((0, 0)) {
+        let Some(closest) = self.closest() else {
+            return "every key has left the window".to_owned();
+        };
+        match closest {
             (0, _) if self.proof().is_none() => {
                 format!("fewer than {} of its {cell}s are equal", self.equal)
             }

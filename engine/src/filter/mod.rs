@@ -32,6 +32,7 @@ filters! {
     fpbuffer::FpBuffer,
     window::Window,
     stamped::Stamped,
+    apbf::Apbf,
 }
 
 mod any;

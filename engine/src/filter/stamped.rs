@@ -55,6 +55,11 @@ pub struct Stamped {
 }
 
 impl Stamped {
+    /// Returns the number of cache lines.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines.count()
+    }
+
     /// Returns the number of entries in a cache line.
     pub(crate) fn entries(&self) -> u64 {
         WORDS as u64 * u64::from(self.per_word)

@@ -50,6 +50,16 @@ pub struct Window {
 }
 
 impl Window {
+    /// Returns the number of cells per key.
+    pub(crate) fn k(&self) -> u32 {
+        self.cells.k
+    }
+
+    /// Returns the false positive rate if so many keys are in the window.
+    pub(crate) fn rate_of(&self, keys: f64) -> f64 {
+        self.cells.false_positive_rate(keys)
+    }
+
     #[inline(always)]
     fn observe_in<R: Region + ?Sized>(
         &self,
@@ -182,7 +192,7 @@ impl Filter for Window {
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let now = self.clock.now(registers);
         let keys = WindowRegisters::in_window(registers, self.clock.age_limit(), now);
-        self.cells.false_positive_rate(keys)
+        self.rate_of(keys)
     }
 
     fn possible_errors(&self) -> PossibleErrors {

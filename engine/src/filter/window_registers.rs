@@ -1,5 +1,7 @@
 //! The words that filters with a window keep in the registers, and the number of keys in the window.
 
+use std::ops::RangeInclusive;
+
 use super::Registers;
 
 /// The words that filters with a window keep in the registers.
@@ -84,19 +86,23 @@ impl WindowRegisters {
     /// than 30 steps, verdicts are counted for several steps together, and the oldest count is
     /// taken in proportion.
     pub fn in_window(registers: &Registers, age_limit: u64, now: u64) -> f64 {
+        let steps = now.saturating_sub(age_limit)..=now;
+        Self::in_steps(registers, age_limit, steps)
+    }
+
+    /// Returns how many New verdicts there were in some of the steps of the window.
+    pub fn in_steps(registers: &Registers, age_limit: u64, steps: RangeInclusive<u64>) -> f64 {
         let (bucket, base) = (bucket(age_limit), Self::base(registers));
-        let oldest = now.saturating_sub(age_limit);
         let newest_bucket = base / bucket;
         let mut sum = 0.0;
         for back in 0..COUNT_WORDS.min(newest_bucket + 1) {
             let number = newest_bucket - back;
             let (first, last) = (number * bucket, ((number + 1) * bucket - 1).min(base));
-            if last < oldest {
-                break;
+            let (from, to) = (first.max(*steps.start()), last.min(*steps.end()));
+            if from <= to {
+                let counted = registers.own()[COUNTS + (number % COUNT_WORDS) as usize] as f64;
+                sum += counted * (to - from + 1) as f64 / (last - first + 1) as f64;
             }
-            let counted = registers.own()[COUNTS + (number % COUNT_WORDS) as usize] as f64;
-            let inside = (last - first.max(oldest) + 1) as f64 / (last - first + 1) as f64;
-            sum += counted * inside;
         }
         sum
     }

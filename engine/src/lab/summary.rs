@@ -46,7 +46,8 @@ pub struct RunSummary {
     pub fnr_n: Option<f64>,
     /// The share of used cells at the end.
     pub load: f64,
-    /// The predicted `fpr`, if there is a formula.
+    /// The predicted `fpr`, if there is a formula; for a filter with a window, the predicted
+    /// `fpr_fresh`.
     pub predicted_fpr: Option<f64>,
     /// The predicted `fnr`, if there is a formula.
     pub predicted_fnr: Option<f64>,

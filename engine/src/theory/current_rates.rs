@@ -4,7 +4,7 @@ use super::gaps::GapHistogram;
 use super::predict;
 use super::prediction::{Prediction, Trust};
 use super::workload::Workload;
-use crate::filter::FilterSpec;
+use crate::filter::{AnyFilter, FilterSpec};
 
 /// Steps of the bisection that finds the number of distinct keys.
 const HALVINGS: u32 = 24;
@@ -29,7 +29,8 @@ pub struct CurrentRates {
 /// Infers the present error rates of a filter that has reported `new` of `observations` as New.
 /// `gaps` are the distances of repeats; without them repeats are taken to be uniform. The number
 /// of distinct keys is the one for which the filter would have reported as many as New. Returns
-/// None if there is no formula for the filter.
+/// None if there is no formula for the filter, or if it has a window: its verdicts then do not tell
+/// how many keys are in the window, but [its counts](AnyFilter::false_positive_rate) do.
 pub fn current_rates(
     spec: &FilterSpec,
     memory_bits: u64,
@@ -37,6 +38,10 @@ pub fn current_rates(
     new: u64,
     gaps: Option<&GapHistogram>,
 ) -> Option<CurrentRates> {
+    let filter = AnyFilter::build(spec, memory_bits).ok()?;
+    if filter.window().is_some() {
+        return None;
+    }
     let of = |distinct: u64| {
         let workload = match gaps {
             Some(gaps) => Workload::with_gaps(observations, distinct, gaps),

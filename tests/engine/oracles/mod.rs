@@ -88,6 +88,7 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
             buffer: keys::buffer(&spec, memory_bits),
         }),
         "window" => Box::new(windows::Timers::new(filter, memory_bits)),
+        "apbf" => Box::new(windows::AgePartitioned::new(filter, memory_bits)),
         "stamped" => Box::new(windows::Stamped::new(filter, memory_bits)),
         _ => return None,
     })
@@ -221,6 +222,14 @@ proptest! {
         let layout = if blocked { "blocked" } else { "shared" };
         let equal = equal.min(k);
         let spec = format!("window:k={k},{window},layout={layout},equal={equal}");
+        assert_agree(&spec.parse().expect("a filter"), bits, &keys)?;
+    }
+
+    #[test]
+    fn slices_are_retired_like_their_oracle(
+        k in 1u64..10, window in any_window(), bits in 512u64..6000, keys in any_keys(),
+    ) {
+        let spec = format!("apbf:k={k},{window}");
         assert_agree(&spec.parse().expect("a filter"), bits, &keys)?;
     }
 

@@ -1,5 +1,6 @@
 //! Oracles of filters with a window: absolute steps in plain vectors, nothing is ever swept.
 
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use dedupstore::rng::Generator;
@@ -221,5 +222,77 @@ impl Oracle for Stamped {
     /// Entries that have expired may still be there.
     fn occupied_range(&self) -> RangeInclusive<u64> {
         self.live()..=(self.lines.len() * self.entries) as u64
+    }
+}
+
+/// The age-partitioned Bloom filter: a set of bits for each step in which a slice began, kept for
+/// ever.
+pub struct AgePartitioned {
+    steps: Steps,
+    now: u64,
+    k: u64,
+    /// The number of slices in the region: one more than in use.
+    slices: u64,
+    slice_bits: u64,
+    /// By the step of their beginning, plus the number of slices, because the first ones began
+    /// before step 0.
+    bits: HashMap<u64, BTreeSet<u64>>,
+}
+
+impl AgePartitioned {
+    pub fn new(spec: &FilterSpec, memory_bits: u64) -> Self {
+        let steps = Steps::new(spec);
+        let k = Parameters(spec).number("k");
+        let slices = k + steps.age_limit + 1;
+        AgePartitioned {
+            steps,
+            now: 0,
+            k,
+            slices,
+            slice_bits: memory_bits / 8 / slices * 8,
+            bits: HashMap::new(),
+        }
+    }
+
+    /// Returns the beginnings of the slices in use.
+    fn in_use(&self) -> RangeInclusive<u64> {
+        let newest = self.now + self.slices;
+        newest + 2 - self.slices..=newest
+    }
+}
+
+impl Oracle for AgePartitioned {
+    fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
+        self.observe_at(key, 0, draws)
+    }
+
+    fn observe_at(&mut self, key: Fingerprint, tick: u32, _: Generator) -> Verdict {
+        self.now = self.steps.at(tick);
+        let positions = positions(key, self.slices, self.slice_bits);
+        let position = |began: u64| positions[(began % self.slices) as usize] as u64;
+        let is_set = |began: &u64| {
+            let slice = self.bits.get(began);
+            slice.is_some_and(|slice| slice.contains(&position(*began)))
+        };
+        let beginnings: Vec<u64> = self.in_use().collect();
+        let runs = beginnings.windows(self.k as usize);
+        let seen = runs.into_iter().any(|run| run.iter().all(is_set));
+        if !seen {
+            for age in 0..self.k {
+                let began = self.now + self.slices - age;
+                self.bits.entry(began).or_default().insert(position(began));
+            }
+        }
+        self.steps.count(verdict(seen))
+    }
+
+    fn occupied(&self) -> u64 {
+        let in_use = self.in_use().filter_map(|began| self.bits.get(&began));
+        in_use.map(|slice| slice.len() as u64).sum()
+    }
+
+    /// The retired slice may still have bits, and so may others if all keys since were Seen.
+    fn occupied_range(&self) -> RangeInclusive<u64> {
+        self.occupied()..=self.slices * self.slice_bits
     }
 }
