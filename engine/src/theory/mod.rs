@@ -134,9 +134,10 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
                 (live / it.values() as f64, live / entries as f64)
             };
             let clock = it.window()?;
-            let missed = |keys: f64| windowed::pushed_out(clock, keys / lines, entries);
             let drops = windowed::Drops::SetNothing;
             let window = windowed::Window::new(workload, clock);
+            let pushed_out = windowed::PushedOut::of(&window, clock, lines, entries);
+            let missed = |position: f64| pushed_out.missed_at(position);
             window.predict(windowed::STAMPED, drops, state, missed)
         }
         AnyFilter::Apbf(it) => {

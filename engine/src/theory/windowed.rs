@@ -14,8 +14,7 @@
 //! the rate among first occurrences: a key that is wrongly dropped stays new until it is delivered,
 //! and may be dropped many times.
 //! Timers and slices have no false negatives. Stamped fingerprints miss a repeat if its cache line
-//! has received as many newer keys as it has entries; the time since the delivery of a repeat is
-//! taken to be uniform in the span. Repeats that are missed are delivered, and push out others.
+//! has received as many newer keys as it has entries ([`PushedOut`]).
 
 use super::poisson;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions};
@@ -27,8 +26,10 @@ const LONGEST: f64 = 12.0;
 const INTERVALS: u32 = 96;
 /// Steps of a bisection.
 const HALVINGS: u32 = 40;
-/// Steps of a fixed-point iteration.
-const ITERATIONS: u32 = 24;
+/// Normal quantiles at which the time until a key is pushed out is evaluated.
+const QUANTILES: i32 = 16;
+/// Shares of a lifetime at which the number of deliveries is evaluated.
+const SHARES: u32 = 64;
 /// Ages of a repeat at which the probability of a miss is evaluated.
 const AGES: u32 = 32;
 
@@ -39,7 +40,8 @@ pub(super) const TIMERS: Formula = Formula {
 };
 pub(super) const STAMPED: Formula = Formula {
     by: "Poisson distributed keys of one window per cache line, the oldest replaced",
-    ..TIMERS
+    trust: Trust::Approximation,
+    loose: "the first spans, and misses if the window hardly fits into the memory",
 };
 pub(super) const AGE_PARTITIONED: Formula = Formula {
     by: "Shtul, Baquero, Almeida 2020: a run of k set bits among slices of all ages",
@@ -93,7 +95,7 @@ impl<'a> Window<'a> {
     }
 
     /// Evaluates a formula. `state` returns the FPR and the load for a number of keys in the window;
-    /// `missed` returns the FNR for it.
+    /// `missed` returns the FNR at a position.
     pub fn predict(
         &self,
         formula: Formula,
@@ -102,12 +104,12 @@ impl<'a> Window<'a> {
         missed: impl Fn(f64) -> f64,
     ) -> Prediction {
         let point = |position: f64| {
-            let keys = self.effective_keys(position, drops, |keys| state(keys).0, &missed);
+            let keys = self.effective_keys(position, drops, |keys| state(keys).0);
             let (fpr, load) = state(keys);
             PredictedPoint {
                 position,
                 fpr,
-                fnr: missed(keys),
+                fnr: missed(position),
                 load,
             }
         };
@@ -117,27 +119,12 @@ impl<'a> Window<'a> {
 
     /// Returns the number of keys without drops that would set as many cells at a position. While
     /// nothing is forgotten, everything that a dropped key would set is set already.
-    fn effective_keys(
-        &self,
-        position: f64,
-        drops: Drops,
-        rate_of: impl Fn(f64) -> f64,
-        missed: impl Fn(f64) -> f64,
-    ) -> f64 {
+    fn effective_keys(&self, position: f64, drops: Drops, rate_of: impl Fn(f64) -> f64) -> f64 {
         let keys = self.keys_at(position);
         let forgets_nothing = position <= self.lifetime && !self.counts_deliveries;
         match drops {
-            Drops::SetNothing if self.counts_deliveries => keys,
-            Drops::SetNothing => {
-                // New keys that are not dropped, and repeats that are missed: they are delivered
-                // again.
-                let repeats = (self.lifetime.min(position) - keys).max(0.0);
-                let mut delivered = keys;
-                for _ in 0..ITERATIONS {
-                    delivered = keys * (1.0 - rate_of(delivered)) + repeats * missed(delivered);
-                }
-                delivered
-            }
+            Drops::SetNothing if forgets_nothing || self.counts_deliveries => keys,
+            Drops::SetNothing => largest(keys, |them| them <= keys * (1.0 - rate_of(them))),
             Drops::AreSetAlready { .. } if forgets_nothing => keys,
             Drops::AreSetAlready { k, cells } => {
                 let arriving = match self.counts_deliveries {
@@ -214,10 +201,77 @@ fn settled_keys(workload: &Workload, lifetime: f64) -> f64 {
     sum * step / 3.0
 }
 
+/// How soon keys are pushed out of their cache lines.
+///
+/// A key that has been pushed out is delivered again when it comes next. So if keys last for T
+/// observations, the number of deliveries per observation is K(T)/T, with K as above. T is the time
+/// until a cache line has received as many keys as it has entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PushedOut {
+    /// The share of repeats that are missed.
+    missed: f64,
+    /// The position before which nothing is pushed out.
+    from: f64,
+}
+
+impl PushedOut {
+    pub fn of(window: &Window<'_>, clock: &WindowClock, lines: f64, entries: u64) -> Self {
+        let (lifetime, capacity) = (window.lifetime, lines * entries as f64);
+        if window.counts_deliveries {
+            return PushedOut {
+                missed: missed_at_uniform_ages(lifetime / lines, entries),
+                from: capacity,
+            };
+        }
+        // Deliveries per observation, if keys last for a share of their lifetime.
+        let rates: Vec<f64> = (1..=SHARES)
+            .map(|share| {
+                let lasting = lifetime * f64::from(share) / f64::from(SHARES);
+                settled_keys(window.workload, lasting) / lasting
+            })
+            .collect();
+        let rate = |share: f64| {
+            let at = (share * f64::from(SHARES)).clamp(1.0, f64::from(SHARES)) - 1.0;
+            let below = (at as usize).min(rates.len() - 2);
+            rates[below] + (at - below as f64) * (rates[below + 1] - rates[below])
+        };
+        // The mean of that, if keys last until they are pushed out or, at most, for `most`.
+        let mean_rate = |deliveries: f64, most: f64| {
+            let mean = capacity / (deliveries * lifetime).max(f64::MIN_POSITIVE);
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for i in -QUANTILES..=QUANTILES {
+                // The sum of so many waiting times, by the formula of Wilson and Hilferty.
+                let z = 4.0 * f64::from(i) / f64::from(QUANTILES);
+                let ninth = 1.0 / (9.0 * entries as f64);
+                let root = 1.0 - ninth + z * libm::sqrt(ninth);
+                let weight = libm::exp(-z * z / 2.0);
+                sum += weight * rate((mean * root * root * root).min(most));
+                weights += weight;
+            }
+            sum / weights
+        };
+        // More deliveries push keys out sooner, which causes more deliveries.
+        let deliveries = largest(1.0, |deliveries| deliveries <= mean_rate(deliveries, 1.0));
+        // A New after the span is right.
+        let span = clock.span() as f64 / clock.mean_lifetime();
+        let (new, with_missed) = (rate(span), mean_rate(deliveries, span));
+        PushedOut {
+            missed: ((with_missed - new) / (1.0 - new).max(1e-9)).clamp(0.0, 1.0),
+            from: capacity.min(lifetime),
+        }
+    }
+
+    pub fn missed_at(&self, position: f64) -> f64 {
+        match position > self.from {
+            true => self.missed,
+            false => 0.0,
+        }
+    }
+}
+
 /// Returns the probability that a repeat is missed if a cache line receives so many keys in a
-/// lifetime.
-pub(super) fn pushed_out(clock: &WindowClock, keys_per_line: f64, entries: u64) -> f64 {
-    let keys_per_line = keys_per_line * clock.span() as f64 / clock.mean_lifetime();
+/// lifetime, and the time since the delivery of a repeat is uniform.
+fn missed_at_uniform_ages(keys_per_line: f64, entries: u64) -> f64 {
     let missed = |age: u32| {
         let newer = keys_per_line * (f64::from(age) + 0.5) / f64::from(AGES);
         1.0 - poisson::below(newer, entries as f64)
