@@ -20,7 +20,7 @@ mod sizing;
 mod trial;
 
 pub use advice::{Advice, Confidence, Estimate};
-pub use candidate::{candidates, is_from_papers, paper_candidates};
+pub use candidate::{candidates, is_from_papers, paper_candidates, window_candidates};
 pub use question::{Preference, Question};
 pub use sample::Sample;
 pub use sizing::{Size, minimum_memory};

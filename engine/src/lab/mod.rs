@@ -43,3 +43,4 @@ pub use top_keys::TopKeys;
 pub(crate) use truth::IdentityHasher;
 pub use truth::Truth;
 pub use weights::Weights;
+pub(crate) use window_truth::WindowTruth;
