@@ -156,7 +156,7 @@ impl StampCells {
             }
             number = number.rotate_left(16);
             // Three bits choose the word, the other thirteen the cell in it.
-            let field = (number & 0x1FFF) * per_word >> 13;
+            let field = ((number & 0x1FFF) * per_word) >> 13;
             ((number >> 10 & 56) as usize, (field * width) as u32)
         })
     }
