@@ -1,10 +1,11 @@
-//! Extracts and hashes the keys of lines, in one thread or several.
+//! Extracts and hashes the keys of lines, and their times, in one thread or several.
 
-use dedupstore::lines::{KeyReader, Line};
+use dedupstore::lines::{KeyReader, Line, TimeReader};
 use dedupstore::{KeyHasher, Observation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Failure;
+use crate::line_times::{FirstTime, WithoutTime};
 
 /// The batch size from which several threads are faster than one.
 pub const MIN_PARALLEL_LINES: usize = 2048;
@@ -15,13 +16,24 @@ pub struct BatchHasher {
     observations: Vec<Observation>,
     /// The indices of the lines without a key, in order.
     without_key: Vec<u32>,
+    without_time: WithoutTime,
+    /// Present if lines have their own time.
+    first_time: Option<FirstTime>,
     workers: Vec<Worker>,
     pool: Option<ThreadPool>,
 }
 
 struct Worker {
-    keys: KeyReader,
+    reader: LineReader,
     without_key: Vec<u32>,
+    without_time: WithoutTime,
+}
+
+/// Finds the key of a line, and its time if lines have their own.
+#[derive(Clone)]
+pub struct LineReader {
+    pub keys: KeyReader,
+    pub times: Option<TimeReader>,
 }
 
 /// The keys of a batch of lines.
@@ -30,13 +42,15 @@ pub struct HashedBatch<'a> {
     pub observations: &'a [Observation],
     /// The indices of the other lines.
     pub without_key: &'a [u32],
+    /// Those with a key and without a readable time, if lines have their own.
+    pub without_time: WithoutTime,
 }
 
 impl BatchHasher {
     /// Creates a hasher for batches of up to `limit` lines.
     pub fn new(
         hasher: KeyHasher,
-        keys: KeyReader,
+        reader: LineReader,
         limit: usize,
         threads: usize,
     ) -> Result<Self, Failure> {
@@ -53,13 +67,16 @@ impl BatchHasher {
             }
         };
         let worker = |_| Worker {
-            keys: keys.clone(),
+            reader: reader.clone(),
             without_key: Vec::new(),
+            without_time: WithoutTime::default(),
         };
         Ok(BatchHasher {
             hasher,
             observations: vec![Observation::default(); limit],
             without_key: Vec::new(),
+            without_time: WithoutTime::default(),
+            first_time: reader.times.is_some().then(FirstTime::default),
             workers: (0..threads.max(1)).map(worker).collect(),
             pool,
         })
@@ -79,29 +96,32 @@ impl BatchHasher {
                 self.join_shares(lines.len())
             }
             _ => {
-                self.without_key.clear();
                 let observations = &mut self.observations[..lines.len()];
                 match self.workers.first_mut() {
-                    Some(worker) => hash_lines(
-                        &mut worker.keys,
-                        self.hasher,
-                        lines,
-                        observations,
-                        &mut self.without_key,
-                    ),
+                    Some(worker) => {
+                        let keyed = worker.hash_lines(self.hasher, lines, observations);
+                        std::mem::swap(&mut self.without_key, &mut worker.without_key);
+                        self.without_time = worker.without_time;
+                        keyed
+                    }
                     None => 0,
                 }
             }
         };
+        if let Some(first_time) = &mut self.first_time {
+            first_time.apply(&mut self.observations[..keyed]);
+        }
         HashedBatch {
             observations: &self.observations[..keyed],
             without_key: &self.without_key,
+            without_time: self.without_time,
         }
     }
 
     /// Moves the observations of all workers together; returns their number.
     fn join_shares(&mut self, lines: usize) -> usize {
         self.without_key.clear();
+        self.without_time = WithoutTime::default();
         let share = lines.div_ceil(self.workers.len());
         let mut keyed = 0;
         for (number, worker) in self.workers.iter().enumerate() {
@@ -115,6 +135,7 @@ impl BatchHasher {
             let missing = worker.without_key.iter();
             self.without_key
                 .extend(missing.map(|line| line + start as u32));
+            self.without_time.append(worker.without_time, start as u32);
         }
         keyed
     }
@@ -138,36 +159,74 @@ fn hash_in_parallel(
             let (mine, others) = lines.split_at(count);
             let (room, rest) = observations.split_at_mut(count);
             (lines, observations) = (others, rest);
-            worker.without_key.clear();
             scope.spawn(move |_| {
-                let Worker { keys, without_key } = worker;
-                hash_lines(keys, hasher, mine, room, without_key);
+                worker.hash_lines(hasher, mine, room);
             });
         }
     });
 }
 
-/// Hashes the keys of lines; returns the number of lines that have one.
-#[inline]
-fn hash_lines(
+impl Worker {
+    /// Hashes the keys of lines; returns the number of lines that have one.
+    #[inline]
+    fn hash_lines(
+        &mut self,
+        hasher: KeyHasher,
+        lines: &[Line<'_>],
+        observations: &mut [Observation],
+    ) -> usize {
+        self.without_key.clear();
+        self.without_time = WithoutTime::default();
+        let LineReader { keys, times } = &mut self.reader;
+        if let Some(times) = times {
+            let without_time = &mut self.without_time;
+            return hash_keys(
+                keys,
+                lines,
+                observations,
+                &mut self.without_key,
+                |key, number, line| Observation {
+                    tick: times.tick(line).unwrap_or_else(|| {
+                        without_time.add(number);
+                        0
+                    }),
+                    ..hasher.fingerprint(key).into()
+                },
+            );
+        }
+        // The usual case: a simple loop that the compiler optimizes well.
+        if keys.takes_whole_lines() {
+            for (observation, line) in observations.iter_mut().zip(lines) {
+                *observation = hasher.fingerprint(line.content).into();
+            }
+            return lines.len();
+        }
+        let observation = |key: &[u8], _, _: &[u8]| hasher.fingerprint(key).into();
+        hash_keys(
+            keys,
+            lines,
+            observations,
+            &mut self.without_key,
+            observation,
+        )
+    }
+}
+
+/// Finds the keys of lines and turns them into observations; returns the number of lines that
+/// have one. `observation` gets the key, the index of the line and the line.
+#[inline(always)]
+fn hash_keys(
     keys: &mut KeyReader,
-    hasher: KeyHasher,
     lines: &[Line<'_>],
     observations: &mut [Observation],
     without_key: &mut Vec<u32>,
+    mut observation: impl FnMut(&[u8], u32, &[u8]) -> Observation,
 ) -> usize {
-    // The usual case: a simple loop that the compiler optimizes well.
-    if keys.takes_whole_lines() {
-        for (observation, line) in observations.iter_mut().zip(lines) {
-            *observation = hasher.fingerprint(line.content).into();
-        }
-        return lines.len();
-    }
     let mut keyed = 0;
     for (number, line) in lines.iter().enumerate() {
         match keys.key(line.content) {
             Some(key) => {
-                observations[keyed] = hasher.fingerprint(key).into();
+                observations[keyed] = observation(key, number as u32, line.content);
                 keyed += 1;
             }
             None => without_key.push(number as u32),
@@ -178,7 +237,7 @@ fn hash_lines(
 
 #[cfg(test)]
 mod tests {
-    use dedupstore::lines::{KeySelector, Normalization};
+    use dedupstore::lines::{KeySelector, Normalization, TimeFormat, TimeRule, TimeSelector};
 
     use super::*;
 
@@ -187,6 +246,7 @@ mod tests {
         let texts: Vec<String> = (0..5000)
             .map(|i| match i % 7 {
                 0 => "alone".to_owned(),
+                5 => format!("now key-{}", i / 3),
                 _ => format!("{i} key-{}", i / 3),
             })
             .collect();
@@ -198,13 +258,27 @@ mod tests {
             })
             .collect();
         let selector = KeySelector::field(2, None).expect("from 1");
-        let keys = KeyReader::new(selector, Normalization::None);
+        let times = TimeRule {
+            selector: TimeSelector::Field {
+                index: 0,
+                delimiter: None,
+            },
+            format: TimeFormat::Seconds,
+        };
+        let reader = LineReader {
+            keys: KeyReader::new(selector, Normalization::None),
+            times: Some(TimeReader::new(times)),
+        };
         let hash = |threads: usize, count: usize| {
             let hasher = KeyHasher::new(7);
             let mut hashing =
-                BatchHasher::new(hasher, keys.clone(), 5000, threads).expect("threads");
+                BatchHasher::new(hasher, reader.clone(), 5000, threads).expect("threads");
             let hashed = hashing.hash(&lines[..count]);
-            (hashed.observations.to_vec(), hashed.without_key.to_vec())
+            (
+                hashed.observations.to_vec(),
+                hashed.without_key.to_vec(),
+                hashed.without_time,
+            )
         };
         for count in [0, 1, 1024, 1025, 4999, 5000] {
             let expected = hash(1, count);

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 use lz4_flex::frame::FrameDecoder;
-use lzma_rust2::XzReader;
+use lzma_rust2::{Action, Status, XzStream};
 
 use crate::compression::Compression;
 
@@ -23,7 +23,7 @@ pub fn decoder(
     Ok(match compression {
         Compression::Gzip => Box::new(GzipMembers::new(input)),
         Compression::Zstandard => Box::new(zstd::Decoder::with_buffer(input)?),
-        Compression::Xz => Box::new(XzReader::new_mem_limit(input, true, XZ_MEMORY_KIB)),
+        Compression::Xz => Box::new(XzStreams::new(input)),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
         Compression::Lz4 => Box::new(Lz4Frames::new(input)?),
     })
@@ -76,6 +76,65 @@ fn skip_zeros(input: &mut impl BufRead) -> io::Result<bool> {
         if follows {
             return Ok(true);
         }
+    }
+}
+
+/// The streams of an xz file, one after the other. The reader of the library decodes whole chunks
+/// of up to 2 MiB, and loses what it has decoded of a chunk that is truncated or corrupt.
+struct XzStreams<R> {
+    input: R,
+    streams: XzStream,
+    /// An error that followed some bytes; the next read returns it.
+    error: Option<io::Error>,
+    done: bool,
+}
+
+impl<R: BufRead> XzStreams<R> {
+    fn new(input: R) -> Self {
+        XzStreams {
+            input,
+            streams: XzStream::new_mem_limit(true, XZ_MEMORY_KIB),
+            error: None,
+            done: false,
+        }
+    }
+}
+
+impl<R: BufRead> Read for XzStreams<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        while !self.done && !buffer.is_empty() {
+            let input = self.input.fill_buf()?;
+            let action = match input.is_empty() {
+                true => Action::Finish,
+                false => Action::Run,
+            };
+            let before = self.streams.total_out();
+            match self.streams.process(input, buffer, action) {
+                Ok(decoded) => {
+                    let (consumed, count) = (decoded.bytes_consumed, decoded.bytes_produced);
+                    self.input.consume(consumed);
+                    self.done = decoded.status == Status::StreamEnd;
+                    if count > 0 {
+                        return Ok(count);
+                    }
+                    if consumed == 0 && !self.done {
+                        return Err(io::ErrorKind::UnexpectedEof.into());
+                    }
+                }
+                Err(error) => {
+                    let count = (self.streams.total_out() - before) as usize;
+                    if count == 0 {
+                        return Err(error);
+                    }
+                    self.error = Some(error);
+                    return Ok(count);
+                }
+            }
+        }
+        Ok(0)
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Reading {
     pub decompress: bool,
     /// Whether a separate thread decompresses.
     pub ahead: bool,
+    /// Whether standard output gets the result, so that its end ends the reading.
+    pub has_output: bool,
     /// The number of bytes read from all inputs, before decompression.
     pub consumed: Arc<AtomicU64>,
 }
@@ -33,6 +35,7 @@ impl Default for Reading {
         Reading {
             decompress: true,
             ahead: false,
+            has_output: true,
             consumed: Arc::default(),
         }
     }
@@ -47,7 +50,9 @@ pub struct Source {
 /// Opens an input.
 pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
     let raw: Box<dyn Read + Send> = match is_standard_input(path) {
-        true => Box::new(StandardInput),
+        true => Box::new(StandardInput {
+            has_output: reading.has_output,
+        }),
         false => Box::new(open_file(path)?),
     };
     let raw = Counted {
@@ -163,13 +168,15 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Standard input. Reads fail once the reader of standard output has closed the pipe.
-struct StandardInput;
+/// Standard input. If there is an output, reads fail once its reader has closed the pipe.
+struct StandardInput {
+    has_output: bool,
+}
 
 impl Read for StandardInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let stdin = io::stdin();
-        if closed_pipe::stdout_closes_before_input(&stdin) {
+        if self.has_output && closed_pipe::stdout_closes_before_input(&stdin) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         stdin.lock().read(buffer)

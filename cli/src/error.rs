@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
@@ -9,7 +10,7 @@ use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
 use dedupstore_view::{
     LimitReached, create_error_message, error_message, key_error_message, merge_error_message,
-    repair_error_message,
+    repair_error_message, still_in_use_message,
 };
 
 use crate::compression::Compression;
@@ -24,6 +25,14 @@ pub enum Failure {
     ClosedPipe,
     #[error("cannot write the output: {0}")]
     Output(io::Error),
+    /// The report of a new store cannot be written.
+    #[error("cannot write the output: {error}; {}", after_creation(path, *removed))]
+    Report {
+        path: PathBuf,
+        error: io::Error,
+        /// Whether the store was removed because of that.
+        removed: bool,
+    },
     #[error(
         "standard output is closed, so nobody would get the output; redirect it to a file, or to \
          /dev/null to discard it"
@@ -63,6 +72,14 @@ pub enum Failure {
     Key(#[from] KeyOptionsError),
     #[error("{}", error_message(path.display(), error))]
     Store { path: PathBuf, error: StoreError },
+    /// Another process uses the store, and the time of --wait is over.
+    #[error("{}", still_in_use_message(path.display(), in_use, *waited))]
+    StillInUse {
+        path: PathBuf,
+        /// Who uses the store.
+        in_use: String,
+        waited: Duration,
+    },
     #[error("{}", repair_error_message(path.display(), error))]
     Repair { path: PathBuf, error: RepairError },
     #[error("{}", merge_error_message(.0))]
@@ -104,6 +121,13 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
             _ => Failure::Output(error),
         }
+    }
+}
+
+fn after_creation(path: &Path, removed: bool) -> String {
+    match removed {
+        true => format!("{} was removed again; nothing was created", path.display()),
+        false => format!("{} was created and is complete", path.display()),
     }
 }
 

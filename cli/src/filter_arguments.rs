@@ -2,8 +2,10 @@
 
 use clap::Args;
 use dedupstore::store::CreateOptions;
-use dedupstore::{DEFAULT_FILTER, DEFAULT_MEMORY, FilterSpec};
+use dedupstore::{DEFAULT_FILTER, DEFAULT_MEMORY};
 
+use crate::error::Failure;
+use crate::given_filter::GivenFilter;
 use crate::value_parsers;
 
 /// The filter of a new store, or of a run without a store. An existing store keeps its own: options
@@ -15,8 +17,14 @@ pub struct FilterArguments {
     pub memory: Option<u64>,
 
     #[arg(short, long, help = filter_help(), value_name = "SPEC", help_heading = "Filter",
-          value_parser = value_parsers::filter_spec(), hide_possible_values = true)]
-    pub filter: Option<FilterSpec>,
+          value_parser = value_parsers::given_filter(), hide_possible_values = true)]
+    pub filter: Option<GivenFilter>,
+
+    /// Forget a key when this time has passed since it was last new, as in 7d, 12h, 90m or 30s:
+    /// then it is new again. Without --filter, chooses a filter with a window
+    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window,
+          help_heading = "Filter")]
+    pub window: Option<u64>,
 
     /// The seed of the hash and of the filter's random choices [default: random for a store, 0
     /// for a run in memory]
@@ -37,10 +45,13 @@ fn filter_help() -> String {
 
 impl FilterArguments {
     /// Returns the options that were given; the others are left unset.
-    pub fn options(&self) -> CreateOptions {
+    pub fn options(&self) -> Result<CreateOptions, Failure> {
         let mut options = CreateOptions::default();
         if let Some(filter) = &self.filter {
-            options = options.filter(filter);
+            options = options.filter(filter.with_window(self.window)?);
+        }
+        if let Some(seconds) = self.window {
+            options = options.window(seconds);
         }
         if let Some(bytes) = self.memory {
             options = options.memory(bytes);
@@ -48,6 +59,6 @@ impl FilterArguments {
         if let Some(seed) = self.seed {
             options = options.seed(seed);
         }
-        options
+        Ok(options)
     }
 }

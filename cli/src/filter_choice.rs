@@ -1,7 +1,9 @@
 //! Chooses a filter for `create` from the expected keys or a log.
 
 use dedupstore::FilterSpec;
-use dedupstore::advise::{Preference, Question, advise, minimum_memory};
+use dedupstore::advise::{Advice, Preference, Question, advise, minimum_memory};
+use dedupstore::filter::MAX_MEMORY_BITS;
+use dedupstore_view::{span, span_option};
 
 use crate::error::Failure;
 use crate::log_sample::LogSample;
@@ -85,4 +87,131 @@ pub fn in_memory(
         memory_bits,
         reason,
     })
+}
+
+/// A window, and what is known of the stream in it.
+#[derive(Clone, Copy)]
+pub struct WindowQuestion<'a> {
+    pub seconds: u64,
+    /// The expected number of distinct keys in one window.
+    pub distinct: Option<u64>,
+    pub log: Option<&'a LogSample>,
+    pub preference: Preference,
+}
+
+impl WindowQuestion<'_> {
+    /// Asks for a filter with a window of so many seconds, with nothing known of the stream.
+    pub fn of(seconds: u64) -> Self {
+        WindowQuestion {
+            seconds,
+            distinct: None,
+            log: None,
+            preference: Preference::Balanced,
+        }
+    }
+
+    fn in_memory(&self, memory_bits: u64) -> Question<'_> {
+        Question {
+            window: Some(self.seconds),
+            distinct: self.distinct,
+            preference: self.preference,
+            sample: self.log.map(|log| &log.sample),
+            ..Question::of_memory(memory_bits)
+        }
+    }
+
+    /// Asks the adviser for a filter in the given memory.
+    pub fn choose(&self, memory_bits: u64) -> Result<Choice, Failure> {
+        let advice = advise(&self.in_memory(memory_bits))?;
+        Ok(self.choice(advice, memory_bits))
+    }
+
+    /// Chooses the smallest memory in which both error rates are at most `rate`.
+    pub fn choose_for(&self, rate: f64) -> Result<Choice, Failure> {
+        let keys = self.distinct.unwrap_or(1).max(1);
+        let within = |memory_bits: u64| -> Result<Option<Advice>, Failure> {
+            let question = Question {
+                max_fpr: Some(rate),
+                max_fnr: Some(rate),
+                ..self.in_memory(memory_bits)
+            };
+            let advice = advise(&question)?;
+            Ok(advice.keeps_bounds.then_some(advice))
+        };
+        let (mut too_small, mut memory_bits) = (0, keys.saturating_mul(8).max(1 << 13));
+        let mut found = loop {
+            match within(memory_bits)? {
+                Some(advice) => break advice,
+                None if memory_bits >= MAX_MEMORY_BITS => {
+                    return Err(Failure::Usage(format!(
+                        "no memory is large enough for {} in a window of {} at error rates of \
+                         {rate}; give --memory, or a larger rate",
+                        plural(keys, "distinct key"),
+                        span(self.seconds),
+                    )));
+                }
+                None => {
+                    too_small = memory_bits;
+                    memory_bits = memory_bits.saturating_mul(2).min(MAX_MEMORY_BITS);
+                }
+            }
+        };
+        for _ in 0..BISECTIONS {
+            // A whole number of cache lines.
+            let middle = (too_small + (memory_bits - too_small) / 2).next_multiple_of(512);
+            if middle >= memory_bits {
+                break;
+            }
+            match within(middle)? {
+                Some(advice) => (memory_bits, found) = (middle, advice),
+                None => too_small = middle,
+            }
+        }
+        Ok(self.choice(found, memory_bits))
+    }
+
+    fn choice(&self, advice: Advice, memory_bits: u64) -> Choice {
+        let choice = advice.choice;
+        let keys = match self.distinct {
+            Some(distinct) => format!(
+                " for {} in a window of {}",
+                plural(distinct, "distinct key"),
+                span(self.seconds)
+            ),
+            None => format!(" for a window of {}", span(self.seconds)),
+        };
+        let reason = format!(
+            "{}{keys}: {}; expected: false positive rate {}, false negative rate {}",
+            choice.filter,
+            advice.reason,
+            percent(Some(choice.fpr)),
+            percent(Some(choice.fnr)),
+        );
+        Choice {
+            filter: choice.filter,
+            memory_bits,
+            reason,
+        }
+    }
+}
+
+/// How often the interval of memory sizes is halved: the result is within 2 %.
+const BISECTIONS: u32 = 6;
+
+/// Says how many keys of a log are in a window, and whether the log is shorter than that.
+pub fn keys_of_log(log: &LogSample, seconds: u64) -> String {
+    let covered = log.sample.seconds();
+    let room = plural(log.keys_in_window(seconds), "distinct key");
+    match covered < seconds {
+        true => format!(
+            "room for {room}: the log covers {} of the {}, and its keys are taken to continue at \
+             this rate; --expect N chooses another number",
+            span(covered),
+            span_option(seconds)
+        ),
+        false => format!(
+            "room for the {room} that the log has in a window of {}",
+            span(seconds)
+        ),
+    }
 }

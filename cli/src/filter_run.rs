@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use dedupstore::lines::{KeyReader, KeyRule};
+use dedupstore::lines::{KeyReader, KeyRule, TimeReader};
 use dedupstore_view::{LimitReached, drop_chance_warning};
 use serde_json::json;
 
+use crate::batch_hasher::LineReader;
 use crate::command::filter::{Arguments, StatsFormat};
 use crate::drop_guard::{DropChance, DropGuard, FprLimit};
 use crate::error::Failure;
@@ -16,6 +17,7 @@ use crate::input::{Block, Inputs, ReadInputs};
 use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
 use crate::metrics::Metrics;
 use crate::missing_keys;
+use crate::missing_times;
 use crate::progress::Progress;
 use crate::standard_error;
 
@@ -62,9 +64,18 @@ impl<'a> FilterRun<'a> {
         }
     }
 
-    fn settings(&self, rule: &KeyRule, limit: Option<FprLimit>) -> FilterSettings {
+    fn settings(
+        &self,
+        rule: &KeyRule,
+        needs_time: bool,
+        limit: Option<FprLimit>,
+    ) -> FilterSettings {
+        let time = rule.time.clone().filter(|_| needs_time);
         FilterSettings {
-            keys: KeyReader::of(rule.clone()),
+            reader: LineReader {
+                keys: KeyReader::of(rule.clone()),
+                times: time.map(TimeReader::new),
+            },
             print: match (self.arguments.annotate, self.arguments.repeated) {
                 (true, _) => Print::All,
                 (false, true) => Print::Repeats,
@@ -122,7 +133,8 @@ impl<'a> FilterRun<'a> {
         }
         let before = seen.status();
         let metrics = self.start_metrics(seen, before)?;
-        let settings = self.settings(rule, self.limit(of_store));
+        let needs_time = seen.filter().needs().tick;
+        let settings = self.settings(rule, needs_time, self.limit(of_store));
         let line_end = settings.line_end;
         let finished_at_close = metrics
             .as_ref()
@@ -210,6 +222,10 @@ impl<'a> FilterRun<'a> {
         self.counts.without_key.load(Ordering::Relaxed)
     }
 
+    fn without_time(&self) -> u64 {
+        self.counts.without_time.load(Ordering::Relaxed)
+    }
+
     fn too_long(&self) -> u64 {
         self.counts.too_long.load(Ordering::Relaxed)
     }
@@ -228,8 +244,16 @@ impl<'a> FilterRun<'a> {
         let judged = lines - self.too_long();
         let missing = missing_keys::message(rule, self.without_key(), judged, TREATMENT);
         let too_long = self.inputs.too_long(self.too_long(), TREATMENT);
+        let without_time = missing_times::message(
+            rule,
+            self.without_time(),
+            self.counts.first_without_time.load(Ordering::Relaxed),
+            judged - self.without_key(),
+        );
+        let ahead = missing_times::ahead(outcome.after.clock);
         if !self.quiet {
-            for message in [missing, too_long].into_iter().flatten() {
+            let messages = [missing, too_long, without_time, ahead];
+            for message in messages.into_iter().flatten() {
                 standard_error::message(message);
             }
         }
@@ -253,6 +277,9 @@ impl<'a> FilterRun<'a> {
             "seen": after.seen - before.seen,
             "without_key": self.without_key(),
             "too_long": self.too_long(),
+            "lines_without_time": self.without_time(),
+            "late": after.clock.late,
+            "ahead": after.clock.ahead,
             "bytes": outcome.bytes,
             "seconds": seconds,
             "lines_per_second": lines as f64 / seconds.max(1e-9),

@@ -70,6 +70,12 @@ impl Inputs {
         self
     }
 
+    /// Reads on when the reader of standard output has ended: for a command that prints nothing.
+    pub fn without_output(mut self) -> Self {
+        self.reading.has_output = false;
+        self
+    }
+
     /// Returns the names of all inputs.
     pub fn name(&self) -> String {
         let names: Vec<String> = self.paths.iter().map(|path| name_of(path)).collect();

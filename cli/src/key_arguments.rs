@@ -1,17 +1,19 @@
 //! The options that say which part of a line is its key.
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, ArgGroup, Args};
 use dedupstore::lines::{
     CRAWL_DROPPED, FieldList, JsonPath, KeyOptions, KeyPattern, KeyReader, KeyRule, KeySelector,
     LineEnd, Normalization, ParameterPattern,
 };
 
 use crate::error::Failure;
+use crate::time_arguments::TimeArguments;
 use crate::value_parsers;
 
 /// Which part of a line is the key, and what ends a line. A store records these options when it
 /// is created. Later runs use what it records: options that are given must agree with it.
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("separated").multiple(true).args(["fields", "time_field"]))]
 pub struct KeyArguments {
     /// Use the N-th field of a line as its key, counted from 1, or several fields, as in 1,7,
     /// 1-3 or 2-
@@ -26,7 +28,7 @@ pub struct KeyArguments {
 
     /// The byte that separates fields [default: runs of spaces and tabs]
     #[arg(short = 't', long, value_name = "C", value_parser = value_parsers::delimiter,
-          requires = "fields", help_heading = "Key")]
+          requires = "separated", help_heading = "Key")]
     delimiter: Option<u8>,
 
     /// Use a value of a JSON line as its key, as in request.url, items[0].link or /request/url
@@ -64,6 +66,9 @@ pub struct KeyArguments {
     /// unchanged
     #[arg(long, help_heading = "Key")]
     crlf: bool,
+
+    #[command(flatten)]
+    time: TimeArguments,
 }
 
 fn normalize_help() -> String {
@@ -98,6 +103,7 @@ impl KeyArguments {
                 (_, true) => Some(LineEnd::CrLf),
                 (false, false) => None,
             },
+            time: self.time.options(self.delimiter),
         }
     }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dedupstore::audit::Estimate;
-use dedupstore::filter::{AnyFilter, Registers};
-use dedupstore::lines::{KeyReader, Line, Piece};
+use dedupstore::filter::{AnyFilter, ClockReport, Registers};
+use dedupstore::lines::{Line, Piece};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
-use crate::batch_hasher::{BatchHasher, HashedBatch, MIN_PARALLEL_LINES};
+use crate::batch_hasher::{BatchHasher, HashedBatch, LineReader, MIN_PARALLEL_LINES};
 use crate::closed_pipe;
 use crate::drop_guard::{DropGuard, FprLimit};
 use crate::error::Failure;
@@ -61,6 +61,10 @@ pub struct RunCounts {
     pub without_key: AtomicU64,
     /// The number of lines that are too long to be judged.
     pub too_long: AtomicU64,
+    /// The number of lines with a key and without a readable time, if lines have their own.
+    pub without_time: AtomicU64,
+    /// The number of the first such line, from 1.
+    pub first_without_time: AtomicU64,
     /// The number of bytes read from all inputs, before decompression.
     pub consumed_bytes: Arc<AtomicU64>,
 }
@@ -72,6 +76,8 @@ pub struct Status {
     pub seen: u64,
     pub load: f64,
     pub drop_chance: f64,
+    /// How the times of lines were handled in this run.
+    pub clock: ClockReport,
     /// The false positive rate, measured by the audit.
     pub audited_fpr: Option<Estimate>,
     /// The false negative rate, measured by the audit.
@@ -115,7 +121,7 @@ pub enum Print {
 /// How lines are read and printed.
 #[derive(Clone)]
 pub struct FilterSettings {
-    pub keys: KeyReader,
+    pub reader: LineReader,
     pub print: Print,
     pub line_end: u8,
     /// Whether every line is flushed.
@@ -156,7 +162,7 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         }
         let output = Output::standard()?;
         Ok(LineFilter {
-            hasher: BatchHasher::new(seen.hasher(), settings.keys, limit, settings.threads)?,
+            hasher: BatchHasher::new(seen.hasher(), settings.reader, limit, settings.threads)?,
             seen,
             printer: Printer {
                 print: settings.print,
@@ -247,6 +253,7 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         let HashedBatch {
             observations,
             without_key,
+            without_time,
         } = self.hasher.hash(lines);
         let (guard, printer) = (&mut self.guard, &mut self.printer);
         let numbers = self.lines..self.lines + lines.len() as u64;
@@ -264,6 +271,19 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         };
         let verdicts = &mut self.verdicts[..observations.len()];
         let printed = self.seen.observe_then(observations, verdicts, deliver)?;
+        if without_time.count > 0 {
+            let first = self.lines + u64::from(without_time.first) + 1;
+            if self
+                .counts
+                .without_time
+                .fetch_add(without_time.count, Ordering::Relaxed)
+                == 0
+            {
+                self.counts
+                    .first_without_time
+                    .store(first, Ordering::Relaxed);
+            }
+        }
         self.lines += lines.len() as u64;
         if !without_key.is_empty() {
             let count = without_key.len() as u64;

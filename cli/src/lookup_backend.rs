@@ -8,6 +8,7 @@ use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::error::Failure;
 use crate::line_filter::{SeenKeys, Status};
+use crate::machine_clock::{TimeSource, unix_seconds};
 
 /// A store whose new keys are remembered in memory only.
 pub struct LookupBackend {
@@ -18,10 +19,18 @@ pub struct LookupBackend {
 
 impl LookupBackend {
     pub fn open(path: &Path) -> Result<Self, Failure> {
+        let store = KeyLookup::open(path).map_err(Failure::store(path))?;
         Ok(LookupBackend {
-            store: KeyLookup::open(path).map_err(Failure::store(path))?,
+            store,
             path: path.to_owned(),
         })
+    }
+
+    /// Moves the clock of a window to the time of the machine, unless lines have their own time.
+    pub fn follow(&mut self, time: TimeSource) {
+        if time == TimeSource::Machine {
+            self.store.advance_clock(unix_seconds());
+        }
     }
 
     /// Returns what was chosen when the store was created.
@@ -73,6 +82,7 @@ impl SeenKeys for LookupBackend {
             seen: self.store.registers().seen_count(),
             load: self.store.load(),
             drop_chance: self.store.false_positive_rate(),
+            clock: self.store.clock_report(),
             ..Status::default()
         }
     }

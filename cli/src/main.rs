@@ -15,20 +15,27 @@ mod error;
 mod filter_arguments;
 mod filter_choice;
 mod filter_run;
+mod given_filter;
 mod html_report;
 mod http_server;
 mod inherited;
 mod input;
 mod interruptible_file;
+mod json_bytes;
 mod key_arguments;
 mod leftovers;
 mod line_filter;
+mod line_times;
+mod log_clock;
 mod log_sample;
 mod lookup_backend;
+mod lookup_time;
+mod machine_clock;
 mod memory_backend;
 mod metrics;
 mod metrics_text;
 mod missing_keys;
+mod missing_times;
 mod open_store;
 mod output;
 mod parse;
@@ -38,6 +45,7 @@ mod signals;
 mod standard_error;
 mod store_backend;
 mod table;
+mod time_arguments;
 mod torn_output;
 mod value_parsers;
 mod wait;
@@ -69,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
-    if cli.command.prints_data() && inherited::stdout_is_closed() {
+    if cli.command.prints_data(&cli.global) && inherited::stdout_is_closed() {
         return Err(Failure::ClosedOutput);
     }
     cli.command.run(&cli.global)

@@ -7,17 +7,20 @@ use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
 use crate::error::Failure;
 use crate::line_filter::{SeenKeys, Status};
+use crate::machine_clock::{TimeSource, unix_seconds};
 
 /// A set that ends with the process, so nothing is lost if keys are recorded before their lines
 /// are delivered. It is locked once per batch, so that the metrics can look at it.
 pub struct MemoryBackend {
     set: Arc<Mutex<SeenSet>>,
+    time: TimeSource,
 }
 
 impl MemoryBackend {
-    pub fn new(set: SeenSet) -> Self {
+    pub fn new(set: SeenSet, time: TimeSource) -> Self {
         MemoryBackend {
             set: Arc::new(Mutex::new(set)),
+            time,
         }
     }
 
@@ -45,6 +48,12 @@ impl SeenKeys for MemoryBackend {
         deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let mut set = self.lock();
+        if set.filter().needs().tick {
+            match self.time {
+                TimeSource::Machine => set.advance_clock(unix_seconds()),
+                TimeSource::Lines => set.set_machine_time(unix_seconds()),
+            }
+        }
         set.observe_batch(observations, verdicts);
         deliver(verdicts, set.registers())
     }
@@ -76,6 +85,7 @@ fn status_of(set: &SeenSet) -> Status {
         seen: set.registers().seen_count(),
         load: set.load(),
         drop_chance: set.false_positive_rate(),
+        clock: set.clock_report(),
         store: None,
     }
 }

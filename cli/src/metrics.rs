@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -179,9 +179,7 @@ impl Shared {
             consumed_bytes: self.counts.consumed_bytes.load(Ordering::Relaxed),
             started_unix_seconds: self.started_unix_seconds,
         };
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let temporary = self.path.with_file_name(name);
+        let temporary = temporary_path(&self.path);
         let written = File::create(&temporary)
             .and_then(|mut file| file.write_all(metrics_text::text(&reading).as_bytes()))
             .and_then(|()| fs::rename(&temporary, &self.path));
@@ -190,6 +188,41 @@ impl Shared {
         }
         written
     }
+}
+
+/// Checks that metrics can be written to a path, as far as that is known before the first ones,
+/// and before the store is created.
+pub fn check(path: &Path, store: Option<&Path>) -> Result<(), Failure> {
+    let failed = |error| Failure::Metrics {
+        path: path.to_owned(),
+        error,
+    };
+    let other = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    let is_store = store.is_some_and(
+        |store| matches!((absolute(store), absolute(path)), (Ok(store), Ok(path)) if store == path),
+    );
+    let replaceable = match fs::symlink_metadata(path) {
+        _ if is_store => other("it is the store"),
+        Ok(metadata) if metadata.is_dir() => other("it is a directory"),
+        // Renaming a file to /dev/null would replace the device.
+        Ok(metadata) if !metadata.is_file() && !metadata.is_symlink() => {
+            other("it is not a regular file, and the metrics replace it")
+        }
+        _ if path.file_name().is_none() => other("it is not the name of a file"),
+        _ => Ok(()),
+    };
+    let temporary = temporary_path(path);
+    replaceable
+        .and_then(|()| File::create(&temporary).map(drop))
+        .and_then(|()| fs::remove_file(&temporary))
+        .map_err(failed)
+}
+
+/// Returns the path under which the next metrics are written.
+fn temporary_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(name)
 }
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::{
-    CreateOptions, Durability, OpenOptions, RecoveryReport, Store, holds_store,
+    CreateOptions, Durability, OpenOptions, RecoveryReport, Store, StoreError, holds_store,
 };
-use dedupstore_view::key_options_quoted;
+use dedupstore_view::{forgetting, key_options_quoted};
 
 use crate::cleanup::CleanupOnSignal;
 use crate::error::Failure;
@@ -26,7 +26,11 @@ pub fn is_store(path: &Path) -> bool {
 
 /// How to open the store of `filter`.
 pub struct Opening<'a> {
+    /// The options that an existing store must agree with.
     pub options: &'a CreateOptions,
+    /// The limit of the false positive rate that a new store records. An existing one may have
+    /// another.
+    pub max_fpr: Option<f64>,
     pub durability: Durability,
     /// Whether to create a store that does not exist.
     pub create: bool,
@@ -36,28 +40,39 @@ pub struct Opening<'a> {
 /// Opens a store for writing, or creates it if the path does not exist. Reports on standard error
 /// that it was created or recovered.
 pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result<Store, Failure> {
-    let exists = fs::symlink_metadata(path).is_ok();
     let open = OpenOptions::new().durability(opening.durability);
-    if opening.create && !exists {
+    if opening.create && fs::symlink_metadata(path).is_err() {
         leftovers::report(path, quiet);
     }
-    let _cleanup = CleanupOnSignal::start();
-    let opened = opening.wait.until_free(quiet, || match opening.create {
-        true => open.open_or_create(path, opening.options),
-        false => {
-            let store = open.open(path)?;
-            store.check_agreement(opening.options)?;
-            Ok(store)
+    let _cleanup = CleanupOnSignal::start_ignoring_hangup();
+    let (store, is_new) = opening.wait.until_free(path, quiet, || {
+        if opening.create && fs::symlink_metadata(path).is_err() {
+            let options = opening.options.clone();
+            let options = opening
+                .max_fpr
+                .into_iter()
+                .fold(options, CreateOptions::max_fpr);
+            match open.create(path, &options) {
+                // Another process has created it meanwhile.
+                Err(StoreError::AlreadyExists { .. }) => {}
+                created => return created.map(|store| (store, true)),
+            }
         }
-    });
-    let store = opened.map_err(Failure::store(path))?;
-    let message = match exists {
-        true => recovered(path, store.recovery()),
-        false => {
+        let store = open.open(path)?;
+        store.check_agreement(opening.options)?;
+        Ok((store, false))
+    })?;
+    let message = match is_new {
+        false => recovered(path, store.recovery()),
+        true => {
             let rule = store.parameters().key_rule(&KeyOptions::default());
             let key = recorded_key(&rule.map_err(Failure::store(path))?);
-            let key = key.map_or(String::new(), |key| format!("; its {key}"));
-            Some(created(path, &store) + &key)
+            let limit = store.max_fpr().map(recorded_limit);
+            let recorded = [key, limit].into_iter().flatten();
+            let recorded: String = recorded.map(|it| format!("; its {it}")).collect();
+            let forgets = (store.filter().window()).map(|clock| forgetting(store.spec(), clock));
+            let forgets = forgets.map_or(String::new(), |forgets| format!("; it {forgets}"));
+            Some(created(path, &store) + &forgets + &recorded)
         }
     };
     if let Some(message) = message
@@ -74,6 +89,11 @@ pub fn recorded_key(rule: &KeyRule) -> Option<String> {
         options if options.is_empty() => None,
         options => Some(format!("key options, for every run: {options}")),
     }
+}
+
+/// Describes a recorded limit of the false positive rate.
+pub fn recorded_limit(rate: f64) -> String {
+    format!("limit, for every run: --max-fpr {rate}")
 }
 
 /// Describes a new store.

@@ -20,6 +20,11 @@ impl Output {
         if inherited::stdout_is_closed() {
             return Err(Failure::ClosedOutput);
         }
+        Self::unused()
+    }
+
+    /// Opens standard output for a command that prints nothing: it may be closed.
+    pub fn unused() -> Result<Self, Failure> {
         Ok(Output {
             buffer: Vec::with_capacity(BUFFER_BYTES),
             file: InterruptibleFile::standard_output().map_err(Failure::writing)?,

@@ -1,5 +1,6 @@
 //! Parses the command line, and prints help and errors of parsing.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,11 +14,16 @@ use crate::color;
 use crate::error::Failure;
 use crate::inherited;
 use crate::standard_error;
+use crate::value_parsers;
 
 /// Parses the arguments of this process. If there is nothing to run, prints help, the version or
 /// an error and returns the exit code.
 pub fn arguments() -> Result<Cli, ExitCode> {
     let colors = color::choose(std::env::args_os());
+    if let Some(advice) = separate_time(std::env::args_os()) {
+        standard_error::failure(&Failure::Usage(advice));
+        return Err(ExitCode::from(2));
+    }
     let command = accept_negative_numbers(Cli::command()).color(colors.into());
     let parsed = command
         .try_get_matches()
@@ -59,6 +65,30 @@ fn accept_negative_numbers(command: Command) -> Command {
             }
         })
         .mut_subcommands(accept_negative_numbers)
+}
+
+/// The options whose time may be left out, so that it must follow an equals sign.
+const OPTIONAL_TIMES: [&str; 2] = ["--watch", "--wait"];
+
+/// Finds a time that is a word of its own after one of these options. It would be taken for a
+/// store or a file. Returns how to write it.
+fn separate_time(arguments: impl Iterator<Item = OsString>) -> Option<String> {
+    let arguments: Vec<OsString> = arguments.take_while(|argument| argument != "--").collect();
+    arguments.windows(2).find_map(|pair| {
+        let (option, value) = (pair[0].to_str()?, pair[1].to_str()?);
+        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let time = match is_number {
+            true => format!("{value}s"),
+            false => value.to_owned(),
+        };
+        let is_time = value_parsers::time(&time).is_ok() && !Path::new(value).exists();
+        (OPTIONAL_TIMES.contains(&option) && is_time).then(|| {
+            format!(
+                "the time of {option} follows an equals sign: write {option}={time} instead of \
+                 {option} {value}"
+            )
+        })
+    })
 }
 
 /// Suggests `filter` if a file stands where a subcommand is expected.

@@ -9,6 +9,7 @@ use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::error::Failure;
 use crate::line_filter::{SeenKeys, Status, StoreStatus};
+use crate::machine_clock::{TimeSource, unix_seconds};
 use crate::metrics::Metrics;
 use crate::signals::{CloseOnSignal, OnSignal, arrived};
 use crate::standard_error;
@@ -22,6 +23,8 @@ pub struct StoreBackend {
     hasher: KeyHasher,
     filter: AnyFilter,
     batch_limit: usize,
+    /// Whether the clock of a window follows that of the machine.
+    follows_machine: bool,
     /// The store's path, for error messages.
     path: PathBuf,
 }
@@ -37,7 +40,7 @@ struct OpenStore {
 }
 
 impl StoreBackend {
-    pub fn new(store: Store) -> Self {
+    pub fn new(store: Store, time: TimeSource) -> Self {
         let path = store.medium().path().to_owned();
         let (hasher, batch_limit) = (store.hasher(), store.batch_limit().min(BATCH_LIMIT));
         let filter = store.filter().clone();
@@ -49,6 +52,7 @@ impl StoreBackend {
                 metrics: None,
             }),
             hasher,
+            follows_machine: filter.needs().tick && time == TimeSource::Machine,
             filter,
             batch_limit,
             path,
@@ -140,6 +144,9 @@ impl SeenKeys for StoreBackend {
         if observations.is_empty() {
             return deliver(verdicts, open.store.registers());
         }
+        if self.follows_machine {
+            open.store.advance_clock(unix_seconds());
+        }
         let pending = open
             .store
             .observe_pending(observations, verdicts)
@@ -190,6 +197,7 @@ fn status_of(store: &Store) -> Status {
         seen: store.registers().seen_count(),
         load: store.load(),
         drop_chance: store.false_positive_rate(),
+        clock: store.clock_report(),
         store: Some(StoreStatus {
             generation: store.generation(),
             checkpoint_unix_seconds: store.checkpoint_unix_seconds(),

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use dedupstore::filter::Descriptor;
-use dedupstore::lines::Normalization;
+use dedupstore::lines::{Normalization, TimeFormat};
 use dedupstore::store::Durability;
-use dedupstore::{ByteSize, ByteSizeError, FilterSpec, registry};
+use dedupstore::{ByteSize, ByteSizeError, FilterSpec, quantity, registry};
 pub use dedupstore_view::show_bits;
+
+use crate::given_filter::GivenFilter;
 
 /// Parses a size in bytes, as [`ByteSize`] does: `64MiB`, `2GB`, `64M`, `65536`.
 pub fn size(text: &str) -> Result<u64, ByteSizeError> {
@@ -25,23 +27,20 @@ pub fn max_line(text: &str) -> Result<ByteSize, String> {
 
 /// Parses a count: `1e6`, `10M`, `1000000`.
 pub fn count(text: &str) -> Result<u64, String> {
-    let (number, unit) = split(text);
-    let factor = match unit.to_ascii_lowercase().as_str() {
+    let factor_of = |unit: &str| match unit.to_ascii_lowercase().as_str() {
         "" => Some(1),
         "k" => Some(1000),
         "m" => Some(1000u64.pow(2)),
         "g" | "b" => Some(1000u64.pow(3)),
         _ => None,
     };
-    factor
-        .and_then(|factor| scaled(number, factor))
+    quantity(text, factor_of)
         .ok_or_else(|| format!("expected a count like 1000000, 1e6 or 10M; found `{text}`"))
 }
 
 /// Parses a time: `500ms`, `30s`, `5m`, `12h`, `7d`.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split(text);
-    let milliseconds = match unit {
+    let milliseconds_of = |unit: &str| match unit {
         "ms" => Some(1),
         "s" => Some(1000),
         "m" => Some(60_000),
@@ -49,10 +48,66 @@ pub fn time(text: &str) -> Result<Duration, String> {
         "d" => Some(86_400_000),
         _ => None,
     };
-    milliseconds
-        .and_then(|milliseconds| scaled(number, milliseconds))
+    quantity(text, milliseconds_of)
         .map(Duration::from_millis)
-        .ok_or_else(|| format!("expected a time like 500ms, 30s or 7d; found `{text}`"))
+        .ok_or_else(|| {
+            let unit = match text.parse::<f64>().is_ok_and(|number| number >= 0.0) {
+                true => ", which has no unit",
+                false => "",
+            };
+            format!("expected a time like 500ms, 30s or 7d; found `{text}`{unit}")
+        })
+}
+
+/// Parses the span of a window, in whole seconds: `30s`, `90m`, `12h`, `7d`.
+pub fn window(text: &str) -> Result<u64, String> {
+    let milliseconds = time(text).map(|span| span.as_millis());
+    match milliseconds {
+        Ok(span) if span > 0 && span.is_multiple_of(1000) && span < (1 << 40) * 1000 => {
+            Ok((span / 1000) as u64)
+        }
+        _ => Err(format!(
+            "expected a span of whole seconds like 30s, 90m, 12h or 7d; found `{text}`"
+        )),
+    }
+}
+
+/// A moment: a number of seconds since 1970, or relative to the clock of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    UnixSeconds(u64),
+    Later(u64),
+    Earlier(u64),
+}
+
+/// Parses a moment: `1772368496`, `2026-03-01T12:34:56Z`, `+7d`, `-12h`.
+pub fn moment(text: &str) -> Result<Moment, String> {
+    let relative = |span: &str| time(span).map(|span| span.as_secs());
+    let parsed = match (text.strip_prefix('+'), text.strip_prefix('-')) {
+        (Some(span), _) => relative(span).ok().map(Moment::Later),
+        (None, Some(span)) => relative(span).ok().map(Moment::Earlier),
+        (None, None) => {
+            let seconds = TimeFormat::Auto.parse(text.as_bytes());
+            seconds.map(|seconds| Moment::UnixSeconds(seconds.max(0) as u64))
+        }
+    };
+    parsed.ok_or_else(|| {
+        format!(
+            "expected a time like 2026-03-01T12:34:56Z, seconds since 1970, or +7d after the \
+             store's clock; found `{text}`"
+        )
+    })
+}
+
+/// Parses the number of a field, from 1.
+pub fn field_number(text: &str) -> Result<usize, String> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.parse() {
+        Ok(number @ 1..) if is_number => Ok(number),
+        _ => Err(format!(
+            "expected the number of one field, counted from 1; found `{text}`"
+        )),
+    }
 }
 
 /// Parses when observations become durable: `every`, `none`, or an interval.
@@ -113,9 +168,17 @@ pub fn normalization() -> impl TypedValueParser<Value = Normalization> {
     Offering::new(names.collect(), str::parse::<Normalization>)
 }
 
+/// Parses a format of times. The names are offered by shell completions.
+pub fn time_format() -> impl TypedValueParser<Value = TimeFormat> {
+    let names = TimeFormat::ALL
+        .iter()
+        .map(|it| PossibleValue::new(it.name()));
+    Offering::new(names.collect(), str::parse::<TimeFormat>)
+}
+
 /// Parses a filter. The default form of every filter is offered by shell completions.
-pub fn filter_spec() -> impl TypedValueParser<Value = FilterSpec> {
-    Offering::new(filter_specs(), str::parse::<FilterSpec>)
+pub fn given_filter() -> impl TypedValueParser<Value = GivenFilter> {
+    Offering::new(filter_specs(), str::parse::<GivenFilter>)
 }
 
 /// Accepts any text, and offers the filters and `all`.
@@ -182,27 +245,6 @@ pub fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Splits `10M` into its number and its unit.
-fn split(text: &str) -> (&str, &str) {
-    let exponent_follows = |at: usize| {
-        let rest = &text.as_bytes()[at..];
-        matches!(rest, [b'e' | b'E', b'0'..=b'9', ..])
-    };
-    let end = text
-        .char_indices()
-        .find(|&(at, c)| !(c.is_ascii_digit() || c == '.' || exponent_follows(at)))
-        .map_or(text.len(), |(at, _)| at);
-    (&text[..end], text[end..].trim_start())
-}
-
-fn scaled(number: &str, factor: u64) -> Option<u64> {
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
-    }
-    let value = number.parse::<f64>().ok()? * factor as f64;
-    (value >= 0.0 && value < 2f64.powi(63)).then_some(value.round() as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +276,44 @@ mod tests {
         }
         for text in ["", "1", "s", "1 week", "-1s"] {
             assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn windows_are_whole_seconds() {
+        for (text, seconds) in [("30s", 30), ("90m", 5400), ("12h", 43_200), ("7d", 604_800)] {
+            assert_eq!(window(text), Ok(seconds), "{text}");
+        }
+        for text in [
+            "",
+            "0s",
+            "7",
+            "500ms",
+            "1.5s",
+            "-1d",
+            "1 week",
+            "99999999999d",
+        ] {
+            assert!(window(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments_are_absolute_or_relative() {
+        for (text, expected) in [
+            ("1772368496", Moment::UnixSeconds(1_772_368_496)),
+            ("2026-03-01T12:34:56Z", Moment::UnixSeconds(1_772_368_496)),
+            (
+                "2026-03-01 13:34:56+01:00",
+                Moment::UnixSeconds(1_772_368_496),
+            ),
+            ("+7d", Moment::Later(604_800)),
+            ("-2h", Moment::Earlier(7200)),
+        ] {
+            assert_eq!(moment(text), Ok(expected), "{text}");
+        }
+        for text in ["", "tomorrow", "+", "-5", "7d"] {
+            assert!(moment(text).is_err(), "{text}");
         }
     }
 

@@ -1,10 +1,12 @@
 //! `--wait`: waits until no other process uses a store.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use dedupstore::store::{RepairError, StoreError};
 
+use crate::error::Failure;
 use crate::standard_error;
 use crate::value_parsers;
 
@@ -34,17 +36,31 @@ fn time(text: &str) -> Result<Duration, String> {
 /// An error that may be that another process uses the store.
 pub trait InUse: std::fmt::Display {
     fn is_in_use(&self) -> bool;
+
+    /// Returns the failure of the command.
+    fn failure(self, path: &Path) -> Failure;
 }
 
 impl InUse for StoreError {
     fn is_in_use(&self) -> bool {
         matches!(self, StoreError::InUse { .. })
     }
+
+    fn failure(self, path: &Path) -> Failure {
+        Failure::store(path)(self)
+    }
 }
 
 impl InUse for RepairError {
     fn is_in_use(&self) -> bool {
         matches!(self, RepairError::Store(error) if error.is_in_use())
+    }
+
+    fn failure(self, path: &Path) -> Failure {
+        Failure::Repair {
+            path: path.to_owned(),
+            error: self,
+        }
     }
 }
 
@@ -54,12 +70,13 @@ impl Wait {
         self.limit.is_some()
     }
 
-    /// Calls `open` until the store is not in use, or until the time is over.
+    /// Calls `open` until the store at a path is not in use, or until the time is over.
     pub fn until_free<T, E: InUse>(
         self,
+        path: &Path,
         quiet: bool,
         mut open: impl FnMut() -> Result<T, E>,
-    ) -> Result<T, E> {
+    ) -> Result<T, Failure> {
         let started = Instant::now();
         let mut reported = quiet;
         loop {
@@ -67,15 +84,22 @@ impl Wait {
                 Err(error) if error.is_in_use() => {
                     let limit = self.limit.unwrap_or(Duration::ZERO);
                     let left = limit.saturating_sub(started.elapsed());
+                    if limit.is_zero() {
+                        return Err(error.failure(path));
+                    }
                     if left.is_zero() {
-                        return Err(error);
+                        return Err(Failure::StillInUse {
+                            path: path.to_owned(),
+                            in_use: error.to_string(),
+                            waited: limit,
+                        });
                     }
                     if !std::mem::replace(&mut reported, true) {
                         standard_error::message(format_args!("{error}; waiting until it ends"));
                     }
                     left
                 }
-                opened => return opened,
+                opened => return opened.map_err(|error| error.failure(path)),
             };
             std::thread::sleep(left.min(INTERVAL));
         }

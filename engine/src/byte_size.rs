@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::quantity::quantity;
+
 /// A size in bytes.
 ///
 /// Every method that takes a size accepts a number of bytes or a text. `K`, `M`, `G` and `T`
@@ -106,8 +108,7 @@ impl FromStr for ByteSize {
     type Err = ByteSizeError;
 
     fn from_str(text: &str) -> Result<Self, ByteSizeError> {
-        let (number, unit) = split_unit(text);
-        let factor = match unit.to_ascii_lowercase().as_str() {
+        let factor_of = |unit: &str| match unit.to_ascii_lowercase().as_str() {
             "" | "b" => Some(1),
             "kb" => Some(1000),
             "mb" => Some(1000u64.pow(2)),
@@ -119,8 +120,7 @@ impl FromStr for ByteSize {
             "t" | "tib" => Some(1 << 40),
             _ => None,
         };
-        factor
-            .and_then(|factor| scaled(number, factor))
+        quantity(text, factor_of)
             .map(ByteSize)
             .ok_or_else(|| ByteSizeError::Malformed {
                 text: text.to_owned(),
@@ -136,27 +136,6 @@ impl fmt::Display for ByteSize {
         let power = if self.0 == 0 { 0 } else { power };
         write!(f, "{}{}", self.0 >> (10 * power), units[power as usize])
     }
-}
-
-/// Splits `1.5e3 MB` into its number and its unit.
-fn split_unit(text: &str) -> (&str, &str) {
-    let exponent_follows = |at: usize| {
-        let rest = &text.as_bytes()[at..];
-        matches!(rest, [b'e' | b'E', b'0'..=b'9', ..])
-    };
-    let end = text
-        .char_indices()
-        .find(|&(at, c)| !(c.is_ascii_digit() || c == '.' || exponent_follows(at)))
-        .map_or(text.len(), |(at, _)| at);
-    (&text[..end], text[end..].trim_start())
-}
-
-fn scaled(number: &str, factor: u64) -> Option<u64> {
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
-    }
-    let value = number.parse::<f64>().ok()? * factor as f64;
-    (value >= 0.0 && value < 2f64.powi(63)).then_some(value.round() as u64)
 }
 
 #[cfg(test)]

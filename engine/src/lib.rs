@@ -86,6 +86,7 @@ pub mod fingerprint;
 pub mod lab;
 pub mod lines;
 mod prefetch;
+mod quantity;
 pub mod region;
 pub mod rng;
 mod seen_set;
@@ -101,6 +102,7 @@ pub use filter::{
     SpecError, Verdict, state_digest,
 };
 pub use fingerprint::{Fingerprint, HashScheme, KeyHasher};
+pub use quantity::quantity;
 pub use region::{Memory, Region};
 pub use seen_set::{CreateError, SeenSet, SeenSetBuilder};
 

@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use crate::audit::{AuditReport, AuditedFilter};
 use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, DEFAULT_MEMORY, FilterSpec, Observation, Registers,
-    SpecError, Verdict,
+    AnyFilter, BuildError, CannotForget, ClockReport, DEFAULT_MEMORY, FilterSpec, Observation,
+    ObservationTime, Registers, SpecError, Verdict, tick_of,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::region::{Memory, OutOfMemory, Region};
@@ -32,6 +32,9 @@ pub struct SeenSet<M = Memory> {
     hasher: KeyHasher,
     region: M,
     registers: Registers,
+    time: ObservationTime,
+    /// The time of the machine, if the caller has told it.
+    machine_seconds: Option<u32>,
 }
 
 /// The reason why a set cannot be created.
@@ -168,12 +171,15 @@ impl SeenSetBuilder {
                 found: region.len(),
             });
         }
+        let time = ObservationTime::new(filter.filter().tick_clock());
         Ok(SeenSet {
             spec: self.spec,
             filter,
             hasher: KeyHasher::new(self.seed),
             region,
             registers,
+            time,
+            machine_seconds: None,
         })
     }
 
@@ -191,12 +197,15 @@ impl SeenSetBuilder {
 
     fn empty(self, filter: AuditedFilter) -> Result<SeenSet, CreateError> {
         let region = Memory::zeroed(filter.region_bytes())?;
+        let time = ObservationTime::new(filter.filter().tick_clock());
         Ok(SeenSet {
             spec: self.spec,
             filter,
             hasher: KeyHasher::new(self.seed),
             region,
             registers: Registers::new(self.seed),
+            time,
+            machine_seconds: None,
         })
     }
 }
@@ -220,6 +229,59 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     /// Reports whether a key was observed before. Changes nothing.
     pub fn contains(&self, key: impl AsRef<[u8]>) -> Verdict {
         self.contains_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// Reports whether a key is new at a time, in seconds since 1970, and remembers it.
+    ///
+    /// Only filters with a window that is measured in seconds use the time. Their clock never
+    /// runs backwards: a key that comes late counts at the present step, so it is remembered
+    /// longer and never shorter. A time that is more than a window ahead counts at the present
+    /// step until eight observations in a row confirm it.
+    ///
+    /// ```
+    /// use dedupstore::SeenSet;
+    ///
+    /// let mut seen = SeenSet::builder("window:span=604800")?.memory("1MiB").build()?;
+    /// let (monday, day) = (1_792_000_000, 86_400);
+    /// assert!(seen.observe_at("https://harbour.example/", monday).is_new());
+    /// assert!(seen.observe_at("https://harbour.example/", monday + 6 * day).is_seen());
+    /// assert!(seen.observe_at("https://harbour.example/", monday + 8 * day).is_new());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn observe_at(&mut self, key: impl AsRef<[u8]>, seconds: u64) -> Verdict {
+        self.observe_one(Observation {
+            fingerprint: self.hasher.fingerprint(key.as_ref()),
+            tick: tick_of(seconds),
+            importance: 0,
+        })
+    }
+
+    /// Reports whether a key would be new at a time, in seconds since 1970. A time before the
+    /// present step means the present step. Changes nothing.
+    pub fn contains_at(&self, key: impl AsRef<[u8]>, seconds: u64) -> Verdict {
+        let fingerprint = self.hasher.fingerprint(key.as_ref());
+        let tick = tick_of(seconds);
+        let region = self.filter.filter_bytes(&self.region);
+        self.filter()
+            .contains_at(region, &self.registers, fingerprint, tick)
+    }
+
+    /// Moves the clock of the window to a time, in seconds since 1970, that is known to be right:
+    /// without confirmation, however far ahead. Takes effect with the next observation.
+    pub fn advance_clock(&mut self, seconds: u64) {
+        self.time.advance(tick_of(seconds));
+    }
+
+    /// Tells the set the time of the machine, in seconds since 1970; the set itself has no clock.
+    /// A time of an observation that is more than a day after it then needs confirmation, like one
+    /// that is more than a window ahead.
+    pub fn set_machine_time(&mut self, seconds: u64) {
+        self.machine_seconds = Some(tick_of(seconds));
+    }
+
+    /// Returns how the times of observations were handled.
+    pub fn clock_report(&self) -> ClockReport {
+        self.time.report()
     }
 
     /// Removes a key that was reported New, if the filter can; see [`AnyFilter::forget`].
@@ -256,12 +318,22 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     /// # Panics
     /// If the two slices differ in length.
     pub fn observe_batch(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
-        self.filter.observe_batch(
-            &mut *self.region,
-            &mut self.registers,
-            observations,
-            verdicts,
-        );
+        let (filter, region) = (&self.filter, &mut *self.region);
+        if !self.time.is_needed() {
+            return filter.observe_batch(region, &mut self.registers, observations, verdicts);
+        }
+        let machine = self.machine_seconds;
+        let runs = self
+            .time
+            .runs(self.registers.clock(), || machine, observations);
+        let mut from = 0;
+        for run in &runs {
+            let (observed, verdicts) = (&observations[from..run.end], &mut verdicts[from..run.end]);
+            self.registers.advance_clock(run.step);
+            filter.observe_batch(region, &mut self.registers, observed, verdicts);
+            from = run.end;
+        }
+        self.time.reuse(runs);
     }
 
     /// Returns the hash function of the keys.

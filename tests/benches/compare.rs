@@ -66,7 +66,7 @@ fn ns_per_key(contender: &mut Contender, keys: &[Observation]) -> f64 {
 }
 
 /// Returns the keys of a round. About 20 % are new: 30 % come from the range of this round, the
-/// others from the ranges of all rounds so far.
+/// others from the ranges of all rounds so far. There are a thousand keys per second.
 fn keys_of(round: u64) -> Vec<Observation> {
     let hasher = KeyHasher::new(1);
     let fresh = KEYS_PER_ROUND as u64 * 3 / 10;
@@ -76,7 +76,10 @@ fn keys_of(round: u64) -> Vec<Observation> {
                 0..3 => round * fresh + i,
                 _ => hasher.fingerprint(&i.to_le_bytes()).0 % ((round + 1) * fresh),
             };
-            hasher.fingerprint(&number.to_le_bytes()).into()
+            Observation {
+                tick: ((round * KEYS_PER_ROUND as u64 + i) / 1000) as u32,
+                ..hasher.fingerprint(&number.to_le_bytes()).into()
+            }
         })
         .collect()
 }

@@ -303,3 +303,33 @@ fn an_xz_file_that_needs_gigabytes_is_refused() {
         "{message}"
     );
 }
+
+/// A chunk of xz data has up to 2 MiB of text. More of the file must give more of its text, also
+/// within a chunk.
+#[test]
+fn a_truncated_xz_file_gives_what_was_decoded_before_its_end() {
+    let directory = TempDir::new().expect("a directory");
+    let (log, _) = crawl();
+    let whole = xz(&log);
+    let mut before = 0;
+    for sixteenths in 1..16 {
+        let truncated = &whole[..whole.len() * sixteenths / 16];
+        let (_, name) = write(&directory, "a.xz", truncated);
+        let output = run(&["filter", "--annotate", "--memory", "1MiB", &name], b"");
+        let message = standard_error(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("truncated"), "{message}");
+        let line = |line: &[u8]| {
+            line.splitn(2, |&byte| byte == b'\t')
+                .nth(1)
+                .map(<[u8]>::to_vec)
+        };
+        let lines = output.stdout.split_inclusive(|&byte| byte == b'\n');
+        let text: Vec<u8> = lines.filter_map(line).flatten().collect();
+        assert!(log.starts_with(&text));
+        let more = text.len() - before;
+        // The crawl log has a similar content everywhere.
+        assert!(more > log.len() / 64, "{sixteenths}/16: {more} bytes more");
+        before = text.len();
+    }
+}

@@ -1,7 +1,12 @@
 //! Looking up keys without recording them.
 
+use std::ffi::OsStr;
+use std::process::Command;
+
 use serde_json::Value;
 
+use crate::DEDUPSTORE;
+use crate::run_command::run;
 use crate::store_commands::WorkingDirectory;
 
 fn objects(text: &str) -> Vec<Value> {
@@ -117,4 +122,68 @@ fn null_separates_input_and_output() {
     directory.prints("-q filter b.dds --memory 64KiB", "a\n");
     let message = directory.fails("contains b.dds -z");
     assert!(message.contains("end with a newline"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn json_shows_keys_that_are_not_utf_8_without_a_loss() {
+    let directory = WorkingDirectory::new();
+    directory.prints("create a.dds --memory 64KiB --field 2", "");
+    let store = directory.path("a.dds");
+    let store = store.to_str().expect("text");
+    let input = b"x a\xff\nx a\xfe\n\xff plain\n";
+    run(&["-q", "filter", store], b"x a\xff\n");
+    let output = run(&["contains", "--json", store], input);
+    assert_eq!(output.status.code(), Some(1));
+    let found = objects(str::from_utf8(&output.stdout).expect("text"));
+    let shown = |at: usize| {
+        let part = |name: &str| found[at][name].as_str().map(str::to_owned);
+        (part("input_bytes"), part("key_bytes"), part("verdict"))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(shown(0), (some("782061ff"), some("61ff"), some("seen")));
+    assert_eq!(shown(1), (some("782061fe"), some("61fe"), some("new")));
+    assert_eq!(shown(2), (some("ff20706c61696e"), None, some("new")));
+    assert_eq!(found[2]["key"], "plain");
+    let explain = Command::new(DEDUPSTORE)
+        .args(["explain", "--json", store])
+        .arg(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+            b"a\xff",
+        ))
+        .output()
+        .expect("started");
+    let explained = objects(str::from_utf8(&explain.stdout).expect("text"));
+    assert_eq!(explained[0]["verdict"], "seen");
+    assert_eq!(explained[0]["key_bytes"], "61ff");
+    assert_eq!(explained[0]["normalized_bytes"], "61ff");
+    let plain = directory.run("contains a.dds --json", "x y\n");
+    let plain = objects(str::from_utf8(&plain.stdout).expect("text"));
+    let object = plain[0].as_object().expect("an object");
+    assert!(!object.keys().any(|name| name.ends_with("_bytes")));
+}
+
+/// It prints nothing, so it needs no output.
+#[cfg(unix)]
+#[test]
+fn quiet_needs_no_standard_output() {
+    let directory = WorkingDirectory::new();
+    directory.prints("-q filter a.dds --memory 64KiB", "a\nb\n");
+    let store = directory.path("a.dds");
+    for (command, code) in [
+        ("\"$0\" contains -q \"$1\" a >&-", 0),
+        ("\"$0\" contains -q \"$1\" x >&-", 1),
+        ("echo a | \"$0\" contains -q \"$1\" >&-", 0),
+        ("echo x | \"$0\" contains -q \"$1\" > /dev/full", 1),
+        // The reader ends before the line comes.
+        (
+            "set -o pipefail; (sleep 0.3; echo x) | \"$0\" contains -q \"$1\" | true",
+            1,
+        ),
+    ] {
+        let status = Command::new("bash")
+            .args(["-c", command, DEDUPSTORE])
+            .arg(&store)
+            .status();
+        assert_eq!(status.expect("started").code(), Some(code), "{command}");
+    }
 }

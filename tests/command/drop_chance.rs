@@ -274,3 +274,23 @@ fn a_limit_that_is_no_rate_is_refused() {
     }
     assert!(!directory.path("a.dds").exists());
 }
+
+/// As the key options: what the first run asks for holds for later ones.
+#[test]
+fn filter_with_a_limit_creates_a_store_that_keeps_it() {
+    let directory = Directory::new();
+    let created = directory.succeeds("filter a.dds --memory 16KiB --max-fpr 0.1%", b"a\n");
+    let message = standard_error(&created);
+    assert!(
+        message.contains("its limit, for every run: --max-fpr 0.001"),
+        "{message}"
+    );
+    assert_eq!(directory.inspect("a.dds")["max_fpr"], 0.001);
+    let (_, message) = directory.stops("filter a.dds", &keys(50_000));
+    assert!(message.contains("with which it was created"), "{message}");
+    // An existing store keeps its limit, whatever another run asks for.
+    directory.succeeds("filter a.dds --max-fpr 50%", b"b\n");
+    assert_eq!(directory.inspect("a.dds")["max_fpr"], 0.001);
+    directory.succeeds("filter b.dds --memory 16KiB --max-fpr 1", b"a\n");
+    assert_eq!(directory.inspect("b.dds")["max_fpr"], Value::Null);
+}

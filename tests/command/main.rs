@@ -10,6 +10,7 @@ mod contains;
 mod drop_chance;
 mod filter;
 mod guide;
+mod inspecting;
 mod key_options;
 mod keys_and_inputs;
 mod long_lines;
@@ -24,6 +25,7 @@ mod snapshots;
 mod standard_streams;
 mod store_commands;
 mod terminal;
+mod windows;
 
 /// The program under test.
 const DEDUPSTORE: &str = env!("CARGO_BIN_EXE_dedupstore");

@@ -219,3 +219,21 @@ fn inspect_describes_the_key() {
         fs::remove_dir_all(directory.path("a.dds")).expect("removed");
     }
 }
+
+#[test]
+fn the_same_fields_are_accepted_however_they_are_written() {
+    let directory = WorkingDirectory::new();
+    let create = "--memory 64KiB --filter bloom --seed 1 -t ,";
+    directory.prints(&format!("create a.dds {create} --field 1,2"), "");
+    directory.prints(&format!("create b.dds {create} --field 1-2"), "");
+    directory.prints("filter a.dds --field 1-2", "x,y,1\n");
+    let seen = directory.prints("filter -d a.dds --field 1,2", "x,y,2\n");
+    assert_eq!(seen, "x,y,2\n");
+    assert_eq!(
+        inspected(&directory, "a.dds")["key"],
+        "field=1+2,delimiter=%2C"
+    );
+    directory.prints("merge both.dds a.dds b.dds", "");
+    let message = directory.fails("filter a.dds --field 2,1");
+    assert!(message.contains("with --field 1,2"), "{message}");
+}

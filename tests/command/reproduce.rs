@@ -107,8 +107,13 @@ fn the_text_output_is_a_table_with_notes() {
 fn unknown_papers_tables_and_rows_are_reported() {
     for (arguments, expected) in [
         (
-            vec!["001"],
-            "there is no paper `001`; the papers are: 000 (",
+            vec!["999"],
+            "there is no paper `999`; the papers are: 000 (",
+        ),
+        (
+            vec!["001", "10"],
+            "paper 001 has no table `10` that can be reproduced; the tables are: Figure 5, \
+             Figure 7, Figure 9",
         ),
         (
             vec!["004", "7"],
@@ -123,5 +128,130 @@ fn unknown_papers_tables_and_rows_are_reported() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// Asserts that docs/reproduce.md has the measured value of a cell of paper 001, whose rows are
+/// named differently from those of other papers.
+fn assert_documented(cell: &Value) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reproduce.md");
+    let document = std::fs::read_to_string(path).expect("docs/reproduce.md");
+    let text = |key: &str| cell[key].as_str().expect("a text").to_owned();
+    let start = format!("| {} | {} | ", text("row"), text("metric"));
+    let mut lines = document.lines();
+    let row = lines
+        .find_map(|line| line.strip_prefix(&start))
+        .expect(&start);
+    let column = match text("column").as_str() {
+        "horizontal" => 1,
+        _ => 0,
+    };
+    let entry = row.split('|').nth(column).expect("a column");
+    let number = entry.rsplit('→').next().expect("a number").trim();
+    let documented: f64 = number.parse().expect("a number");
+    let measured = cell["measured"].as_f64().expect("a number");
+    // Four significant digits, and at most six decimals.
+    let rounding = (measured * 0.000_51).max(0.000_000_51);
+    assert!(
+        (documented - measured).abs() <= rounding,
+        "{start}{measured}, not {documented}"
+    );
+}
+
+/// The value of a cell of Figure 9 of paper 001.
+fn measured(cells: &[Value], row: &str, column: &str, metric: &str) -> f64 {
+    let is = |cell: &&Value| {
+        (&cell["row"], &cell["column"], &cell["metric"])
+            == (&row.into(), &column.into(), &metric.into())
+    };
+    let cell = cells.iter().find(is).expect("a cell");
+    cell["measured"].as_f64().expect("a number")
+}
+
+/// The paper says in words that requiring two equal timers is a good balance for vertical slices,
+/// and three for horizontal ones. Slices of 150 timers need more, because two of a key's eight
+/// timers are often the same one.
+#[test]
+fn equal_timers_have_the_shape_that_the_paper_describes() {
+    let mut all = Vec::new();
+    for row in ["k' = 1", "k' = 2", "k' = 3"] {
+        let row = format!("uniform, {row}");
+        all.extend(cells(&printed(&["001", "9", "--row", &row, "--json"])));
+    }
+    assert_eq!(all.len(), 12);
+    for cell in &all {
+        assert_documented(cell);
+        assert_eq!(cell["table"], "Figure 9");
+        let keys: BTreeSet<&str> = cell
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert!(keys.contains("paper_value") && keys.contains("deviation"));
+        assert_eq!(
+            (&cell["paper_value"], &cell["deviation"]),
+            (&Value::Null, &Value::Null)
+        );
+        let note = cell["note"].as_str().expect("a note");
+        assert!(note.starts_with("a comparison of shapes"), "{note}");
+    }
+    let rate = |row: &str, column: &str, metric: &str| {
+        measured(&all, &format!("uniform, {row}"), column, metric)
+    };
+    let [vertical, horizontal] = ["vertical", "horizontal"].map(|column| {
+        ["k' = 1", "k' = 2", "k' = 3"]
+            .map(|row| (rate(row, column, "FPR %"), rate(row, column, "FNR %")))
+    });
+    // The rates of an independent simulator.
+    assert!((vertical[1].0 - 0.24).abs() < 0.05, "{vertical:?}");
+    assert!((vertical[1].1 - 6.4).abs() < 1.0, "{vertical:?}");
+    assert!(vertical[0].0 > 10.0 * vertical[1].0, "{vertical:?}");
+    assert!(horizontal[0].0 < 2.0 * horizontal[1].0, "{horizontal:?}");
+    assert!(horizontal[1].0 > 5.0 * horizontal[2].0, "{horizontal:?}");
+    // Each further equal timer costs false negatives.
+    for rates in [vertical, horizontal] {
+        assert_eq!(rates[0].1, 0.0);
+        assert!(
+            rates[0].1 < rates[1].1 && rates[1].1 < rates[2].1,
+            "{rates:?}"
+        );
+    }
+}
+
+/// A key with more equal timers is more often a true duplicate.
+#[test]
+fn more_equal_timers_mean_more_true_duplicates() {
+    let mut before = [0.0; 2];
+    for x in 1..=3 {
+        let row = format!("Zipf, x = {x}");
+        let cells = cells(&printed(&["001", "9", "--row", &row, "--json"]));
+        let shares = ["vertical", "horizontal"]
+            .map(|column| measured(&cells, &row, column, "true duplicates %"));
+        assert!(
+            shares[0] > before[0] && shares[1] > before[1],
+            "{row}: {shares:?}"
+        );
+        before = shares;
+    }
+    assert!(before[0] > 99.9, "{before:?}");
+}
+
+/// The filters are sized for 2, 5 and 8 %, but start empty. The standard error is 1 to 2 %.
+#[test]
+fn the_published_false_positive_rate_is_a_mean_from_empty() {
+    for (table, row, mean) in [
+        ("5", "web log, P = 2 %", 0.467),
+        ("7", "synthetic, P = 5 %", 1.232),
+        ("7", "Yahoo, P = 8 %", 2.046),
+    ] {
+        let cells = cells(&printed(&["001", table, "--row", row, "--json"]));
+        let [cell] = &cells[..] else {
+            panic!("one cell in {row}");
+        };
+        assert_documented(cell);
+        assert_eq!(cell["paper_value"], mean);
+        let deviation = cell["deviation"].as_f64().expect("a number");
+        assert!(deviation.abs() < 0.05, "{row}: {deviation}");
     }
 }

@@ -122,6 +122,108 @@ fn simulate_prints_every_json_key() {
     }
 }
 
+fn text_of(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{}", standard_error(output));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// The times are those that `simulate --stream` uses.
+#[test]
+fn generate_prints_the_time_before_each_key() {
+    let generate = |stream: &str, options: &[&str]| {
+        let arguments = [&["generate", stream, "--count", "9"], options].concat();
+        text_of(&run(&arguments, b""))
+    };
+    let times = |text: &str| -> Vec<String> {
+        let time = |line: &str| line.split_once('\t').expect("a tab").0.to_owned();
+        text.lines().map(time).collect()
+    };
+    let burst = generate("burst:60:1:2", &["--with-time"]);
+    assert_eq!(times(&burst), ["0", "1", "2", "3", "3", "4", "4", "5", "6"]);
+    let uniform = generate("uniform:60", &["--with-time"]);
+    assert_eq!(
+        times(&uniform),
+        ["0", "1", "2", "3", "4", "5", "6", "7", "8"]
+    );
+    let keys = |text: &str| -> String {
+        let key = |line: &str| line.split_once('\t').expect("a tab").1.to_owned() + "\n";
+        text.lines().map(key).collect()
+    };
+    assert_eq!(keys(&burst), generate("burst:60:1:2", &[]));
+    assert_eq!(
+        generate("importance-linear:60", &["--with-time"])
+            .lines()
+            .map(|line| line.split('\t').count())
+            .collect::<Vec<_>>(),
+        [3; 9]
+    );
+    let refused = run(
+        &["generate", "uniform:60", "--with-time", "--as", "clicks"],
+        b"",
+    );
+    assert_eq!(refused.status.code(), Some(2));
+    let message = standard_error(&refused);
+    assert!(message.contains("the lines of --as clicks"), "{message}");
+}
+
+/// The setting of the paper on windows, with the rates of an independent simulator.
+#[test]
+fn simulate_has_the_rates_of_the_paper_s_windows() {
+    let simulate = |memory_bits: &str, filter: &str| -> serde_json::Value {
+        let stream = ["simulate", "--stream", "uniform:16.85", "--count", "100000"];
+        let setting = ["--memory-bits", memory_bits, "--filter", filter, "--json"];
+        let text = text_of(&run(&[&stream[..], &setting].concat(), b""));
+        serde_json::from_str(&text).expect("an object")
+    };
+    let rate = |run: &serde_json::Value, key: &str| run[key].as_f64().expect("a rate");
+    // 8,490 timers of 10 bits.
+    let timers = simulate("84900", "window:k=4,span=1000,step=1,clock=count");
+    assert!((rate(&timers, "fpr") - 0.0164).abs() < 0.0018, "{timers}");
+    assert_eq!(timers["fn"], 0);
+    // Among 16,850 first occurrences, the standard error is 0.0009.
+    assert!((rate(&timers, "fpr_fresh") - rate(&timers, "predicted_fpr")).abs() < 0.0027);
+    assert_eq!(timers["predicted_fnr"], 0.0);
+    let equal = simulate("60000", "window:k=8,span=1000,step=1,clock=count,equal=2");
+    assert!((rate(&equal, "fpr") - 0.0024).abs() < 0.0005, "{equal}");
+    assert!((rate(&equal, "fnr") - 0.064).abs() < 0.010, "{equal}");
+    assert!(equal["predicted_fpr"].is_null(), "there is no formula");
+    // One key per second is the same as a window of keys.
+    let seconds = simulate("84900", "window:k=4,span=1000,step=1");
+    assert_eq!(seconds["fp"], timers["fp"]);
+    // The same counts over the same keys, by the definition alone: a key is a duplicate if the
+    // filter itself delivered it within the span.
+    assert_eq!(
+        (timers["fp"].as_u64(), timers["distinct"].as_u64()),
+        counted_by_definition("window:k=4,span=1000,step=1,clock=count", 84_900)
+    );
+}
+
+/// Counts false positives and new keys of `uniform:16.85` with seed 1.
+fn counted_by_definition(filter: &str, memory_bits: u64) -> (Option<u64>, Option<u64>) {
+    let generated = run(&["generate", "uniform:16.85", "--count", "100000"], b"");
+    let mut set = dedupstore::SeenSet::builder(filter)
+        .expect("a filter")
+        .memory_bits(memory_bits)
+        .seed(1)
+        .build()
+        .expect("small");
+    let mut delivered = std::collections::HashMap::new();
+    let (mut dropped, mut new) = (0, 0);
+    for (position, key) in text_of(&generated).lines().enumerate() {
+        let is_new = match delivered.get(key) {
+            Some(at) => position - at >= 1000,
+            None => true,
+        };
+        let verdict = set.observe(key);
+        new += u64::from(is_new);
+        dropped += u64::from(is_new && verdict.is_seen());
+        if verdict.is_new() {
+            delivered.insert(key.to_owned(), position);
+        }
+    }
+    (Some(dropped), Some(new))
+}
+
 /// The fixture is the output of this command.
 #[test]
 fn the_crawl_log_fixture_can_be_generated() {

@@ -392,6 +392,24 @@ fn man_writes_one_page_per_command() {
     }
 }
 
+#[test]
+fn man_shows_which_arguments_can_be_repeated() {
+    let directory = WorkingDirectory::new();
+    directory.prints("man --to .", "");
+    for (command, argument) in [
+        ("filter", r"[\fISTORE|FILE\fR]..."),
+        ("contains", r"<\fISTORE\fR> [\fIKEY\fR]..."),
+        ("merge", r"<\fIDEST\fR> <\fISTORE\fR>..."),
+    ] {
+        let page = directory.path(&format!("dedupstore-{command}.1"));
+        let page = fs::read_to_string(page).expect("a page");
+        let synopsis = page.lines().skip_while(|line| *line != ".SH SYNOPSIS");
+        let synopsis = synopsis.skip(1).find(|line| line.contains("\\fB"));
+        let synopsis = synopsis.expect("a synopsis");
+        assert!(synopsis.contains(argument), "{synopsis}");
+    }
+}
+
 /// The binary contains the page only if the page was built before it.
 #[cfg(unix)]
 #[test]

@@ -68,7 +68,7 @@ impl StoreAtRest {
         };
         store.checkpoint().map_err(failed)?;
         for _ in 0..3 {
-            let observation = dedupstore::Fingerprint(model.len() * key_factor).into();
+            let observation = model.next_observation(model.len() * key_factor);
             model.observe(observation);
             store.observe_one(observation).map_err(failed)?;
         }
@@ -76,7 +76,7 @@ impl StoreAtRest {
             store.begin_checkpoint().map_err(failed)?;
         }
         for _ in 0..3 {
-            let observation = dedupstore::Fingerprint(model.len() * key_factor).into();
+            let observation = model.next_observation(model.len() * key_factor);
             model.observe(observation);
             store.observe_one(observation).map_err(failed)?;
         }

@@ -46,6 +46,22 @@ impl fmt::Display for Failure {
 /// The result of an experiment: how many states were opened, or the first broken guarantee.
 pub type Outcome = Result<u64, Failure>;
 
-/// The filters of the experiments: one that never clears cells, one that always does, and one
-/// that draws random numbers.
-pub const FILTERS: [&str; 3] = ["bloom:k=3", "stable:k=2,p=3,max=3", "rlbsbf:k=2"];
+/// The filters of the experiments: one that never clears cells, one that always does, one that
+/// draws random numbers, and one whose log carries the time.
+pub const FILTERS: [&str; 4] = [
+    "bloom:k=3",
+    "stable:k=2,p=3,max=3",
+    "rlbsbf:k=2",
+    "window:k=3,span=600,step=60",
+];
+
+/// Returns a time for the observation at a position of the stream: it advances, stands still,
+/// and is sometimes late.
+pub fn tick_at(position: u64) -> u32 {
+    const START: u64 = 1_000_000;
+    let late = match position % 7 {
+        3 => 100,
+        _ => 0,
+    };
+    (START + position / 5 * 20 - late) as u32
+}

@@ -17,7 +17,7 @@ const OTHER_STATES: u64 = 6;
 /// Runs a dozen sessions on one disk. Returns how many states were opened.
 pub fn run(seed: u64) -> Outcome {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let filter = FILTERS[(seed % 3) as usize];
+    let filter = FILTERS[(seed % FILTERS.len() as u64) as usize];
     let options = options(filter, 1 + seed % 3);
     let mut model = Model::new(&options);
     let mut disk = SimulatedMedium::with_store(&options).disk().clone();

@@ -7,8 +7,8 @@ use dedupstore::{Fingerprint, Observation, SeenSet, Verdict, state_digest};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::Failure;
 use super::simulated_medium::{Disk, SimulatedMedium};
+use super::{Failure, tick_at};
 
 /// An audit of about a dozen keys, so that its sample is halved often.
 const AUDIT_BYTES: u32 = 1024;
@@ -52,6 +52,15 @@ impl Model {
     /// Returns whether there are no observations.
     pub fn is_empty(&self) -> bool {
         self.observations.is_empty()
+    }
+
+    /// Returns an observation of a key at the next time.
+    pub fn next_observation(&self, key: u64) -> Observation {
+        Observation {
+            fingerprint: Fingerprint(key),
+            tick: tick_at(self.len()),
+            importance: 0,
+        }
     }
 
     /// Observes, and records the state after it.
@@ -228,7 +237,7 @@ fn observe(
     let observations: Vec<Observation> = (0..count)
         .map(|_| match model.discarded.pop().filter(|_| again) {
             Some(discarded) => discarded,
-            None => Fingerprint((rng.next_u64() % 700).wrapping_mul(SPREAD)).into(),
+            None => model.next_observation((rng.next_u64() % 700).wrapping_mul(SPREAD)),
         })
         .collect();
     let expected: Vec<Verdict> = observations.iter().map(|&o| model.observe(o)).collect();

@@ -7,7 +7,7 @@ use dedupstore::{Fingerprint, Observation, Verdict};
 
 use super::session::{Model, Session, check_recovery, options};
 use super::simulated_medium::{Disk, SimulatedMedium, Surviving};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome, tick_at};
 
 /// The number of observations per frame, so that all frames have the same size.
 const FRAME: u64 = 8;
@@ -133,7 +133,12 @@ fn run(
 }
 
 fn observation(number: u64, i: u64) -> Observation {
-    Fingerprint((number * 100 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15)).into()
+    Observation {
+        fingerprint: Fingerprint((number * 100 + i).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        // Another time for each frame, and one for all observations of a frame.
+        tick: tick_at(5 * number * number),
+        importance: 0,
+    }
 }
 
 fn observe_frame(session: &mut Session, model: &mut Model, number: u64) -> Result<(), Failure> {

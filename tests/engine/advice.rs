@@ -4,12 +4,13 @@
 //! comparison on longer streams and at more memory sizes.
 
 use dedupstore::FilterSpec;
+use dedupstore::KeyHasher;
 use dedupstore::advise::{
     Confidence, DEFAULT_FILTER, Preference, Question, Sample, advise, is_from_papers,
 };
 use dedupstore::filter::PossibleErrors;
-use dedupstore::{KeyHasher, lab::StreamSpec};
-use dedupstore_tools::tradeoff::{Cell, Effort, Run, Tally, grid};
+use dedupstore::lab::{NoClock, Simulation, StreamSpec, Truth};
+use dedupstore_tools::tradeoff::{Cell, Effort, Run, Tally, grid, window_grid};
 
 /// Runs shorter versions of the streams of docs/TRADEOFFS.md at three memory sizes, with every
 /// third configuration. At 16 bits per key there are only a few dozen errors, so a run counts
@@ -184,4 +185,105 @@ fn a_sample_is_used_only_if_it_is_large_enough() {
     };
     assert_eq!(observations, 30_000);
     assert!(ahead >= 0.0 && standard_error > 0.0, "{measured:?}");
+}
+
+/// Returns the value of a parameter of a filter.
+fn value(filter: &FilterSpec, name: &str) -> String {
+    let mut values = filter.values();
+    let found = values.find(|(parameter, _)| parameter.name == name);
+    found
+        .map(|(_, value)| value.to_string())
+        .unwrap_or_default()
+}
+
+#[test]
+fn a_question_with_a_window_is_answered_by_filters_with_that_window() {
+    for preference in [
+        Preference::Balanced,
+        Preference::NoRepeats,
+        Preference::NoDrops,
+    ] {
+        let question = Question {
+            window: Some(604_800),
+            distinct: Some(100_000),
+            preference,
+            ..Question::of_memory(4_000_000)
+        };
+        let advice = advise(&question).expect("a filter");
+        for it in std::iter::once(&advice.choice).chain(&advice.runners_up) {
+            assert_eq!(value(&it.filter, "span"), "604800", "{}", it.filter);
+            assert_eq!(value(&it.filter, "clock"), "seconds", "{}", it.filter);
+        }
+        let choice = &advice.choice;
+        match preference {
+            Preference::NoRepeats => assert_eq!(choice.fnr, 0.0),
+            Preference::NoDrops => assert!(choice.fpr < 1e-6),
+            Preference::Balanced => assert!(choice.fpr < 0.001 && choice.fnr < 0.001),
+        }
+        assert!(advice.papers.is_none());
+        assert!(
+            advice.reason.contains("40.0 bits per key in the window"),
+            "{}",
+            advice.reason
+        );
+    }
+}
+
+/// The picks are those of docs/WINDOWS.md, on shorter streams: at most a third more errors than the
+/// best of the grid.
+#[test]
+fn a_window_is_advised_from_a_sample_with_times() {
+    const SPAN: u64 = 12_000;
+    for (text, bits) in [
+        ("shuffle:20", 16),
+        ("zipf:0.9:50000", 32),
+        ("drift:50:3000", 8),
+    ] {
+        let stream: StreamSpec = text.parse().expect("a stream");
+        let sample = |seed: u64| {
+            let hasher = KeyHasher::new(seed);
+            let (mut keys, mut sample) = (stream.open(100_000, seed), Sample::default());
+            // Two keys per second.
+            for position in 0.. {
+                let Some((key, _)) = keys.next_key() else {
+                    break;
+                };
+                sample.record_at(hasher.fingerprint(key), position / 2);
+            }
+            sample
+        };
+        let in_window = sample(1).stream_keys_within(SPAN / 2);
+        let memory_bits = bits * in_window;
+        let sampled = sample(7);
+        let question = Question {
+            window: Some(SPAN / 2),
+            sample: Some(&sampled),
+            ..Question::of_memory(memory_bits)
+        };
+        let advice = advise(&question).expect("a filter");
+        assert!(matches!(advice.confidence, Confidence::Measured { .. }));
+        let errors = |filter: &FilterSpec| {
+            let mut simulation = Simulation::new(1, Truth::for_fingerprints());
+            simulation
+                .add_filter(filter, memory_bits)
+                .expect("enough memory");
+            for it in sample(1).observations() {
+                simulation.push_fingerprint_at(it.fingerprint, it.tick, &NoClock);
+            }
+            simulation.flush(&NoClock);
+            let end = *simulation.runs()[0].scoreboard().now();
+            end.false_positives + end.false_negatives
+        };
+        let best = window_grid(SPAN / 2)
+            .iter()
+            .map(errors)
+            .min()
+            .expect("a grid");
+        let picked = errors(&advice.choice.filter);
+        assert!(
+            picked <= best + best / 3,
+            "{text}: {} errs {picked} times, the best {best} times",
+            advice.choice.filter
+        );
+    }
 }

@@ -47,18 +47,43 @@ fn value_of(kind: &Kind, number: u64) -> String {
     }
 }
 
-/// Generates keys that repeat, at short and long gaps.
+/// Generates keys that repeat, at short and long gaps, with times.
 pub fn any_stream(length: Range<usize>) -> impl Strategy<Value = Vec<Observation>> {
-    let keys = proptest::collection::vec((0u64..400, any::<u32>(), any::<u16>()), length);
-    keys.prop_map(|keys| {
+    let keys = proptest::collection::vec((0u64..400, any_gap(), any::<u16>()), length);
+    (any_start(), keys).prop_map(|(start, keys)| {
         let hasher = KeyHasher::new(3);
-        let observation = |(key, tick, importance): (u64, u32, u16)| Observation {
+        let mut newest = start;
+        let observation = |(key, gap, importance): (u64, i64, u16)| Observation {
             fingerprint: hasher.fingerprint(&key.to_le_bytes()),
-            tick,
+            tick: next_tick(&mut newest, gap),
             importance,
         };
         keys.into_iter().map(observation).collect()
     })
+}
+
+/// Generates the time of the first observation: none, or a usual one.
+pub fn any_start() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0u32), 1_700_000_000u32..1_800_000_000]
+}
+
+/// Generates the distance of a time from the newest so far: time stands still, advances, or jumps
+/// forward; a negative distance is a late observation.
+pub fn any_gap() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        8 => Just(0i64),
+        8 => 0i64..4,
+        4 => -60i64..0,
+        2 => 0i64..200,
+        1 => 0i64..1 << 31,
+    ]
+}
+
+/// Returns the time of the next observation, and moves the newest time if it is later.
+pub fn next_tick(newest: &mut u32, gap: i64) -> u32 {
+    let tick = (i64::from(*newest) + gap).clamp(0, u32::MAX.into()) as u32;
+    *newest = tick.max(*newest);
+    tick
 }
 
 /// Generates memory sizes from the smallest to a few kilobytes.

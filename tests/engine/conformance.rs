@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use dedupstore::filter::{
-    EvidenceCell, FilterSpec, LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
+    Evidence, EvidenceCell, FilterSpec, LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS,
 };
 use dedupstore::lab::golden_states;
 use dedupstore::{
@@ -58,6 +58,19 @@ impl FilterState {
             .contains(&self.region, &self.registers, fingerprint)
     }
 
+    fn contains_at(&self, observation: Observation) -> Verdict {
+        let Observation {
+            fingerprint, tick, ..
+        } = observation;
+        self.filter
+            .contains_at(&self.region, &self.registers, fingerprint, tick)
+    }
+
+    fn evidence(&self, fingerprint: Fingerprint) -> Evidence {
+        self.filter
+            .evidence(&self.region, &self.registers, fingerprint)
+    }
+
     fn digest(&self) -> u64 {
         state_digest(&self.region, &self.registers)
     }
@@ -95,7 +108,7 @@ proptest! {
         let hasher = KeyHasher::new(3);
         for key in 0..500u64 {
             let fingerprint = hasher.fingerprint(&key.to_le_bytes());
-            let evidence = state.filter.evidence(&state.region, fingerprint);
+            let evidence = state.evidence(fingerprint);
             prop_assert_eq!(evidence.verdict(), state.contains(fingerprint), "{}", spec);
             for cell in evidence.cells() {
                 prop_assert_eq!(cell.value, values[cell.index as usize], "{}", spec);
@@ -116,7 +129,7 @@ proptest! {
         let hasher = KeyHasher::new(3);
         let unknown = hasher.fingerprint(b"never observed");
         for fingerprint in stream.iter().rev().take(3).map(|it| it.fingerprint).chain([unknown]) {
-            let evidence = state.filter.evidence(&state.region, fingerprint);
+            let evidence = state.evidence(fingerprint);
             let verdict = state.contains(fingerprint);
             let covers = |bit: u64, cell: &EvidenceCell| {
                 (cell.offset_bits..cell.offset_bits + u64::from(cell.width_bits)).contains(&bit)
@@ -130,7 +143,7 @@ proptest! {
                 flip(&mut state.region);
                 let changed = state.contains(fingerprint);
                 if evidence.cells().any(|cell| covers(bit, cell)) {
-                    let evidence = state.filter.evidence(&state.region, fingerprint);
+                    let evidence = state.evidence(fingerprint);
                     prop_assert_eq!(evidence.verdict(), changed, "{} bit {}", spec, bit);
                 } else {
                     prop_assert_eq!(verdict, changed, "{} bit {}", spec, bit);
@@ -194,7 +207,7 @@ proptest! {
     ) {
         let Ok(mut state) = FilterState::new(&spec, memory_bits) else { return Ok(()) };
         for &observation in &stream {
-            let predicted = state.contains(observation.fingerprint);
+            let predicted = state.contains_at(observation);
             let verdict = state.observe(observation);
             if predicted == Verdict::Seen || !state.filter.verdict_is_random() {
                 prop_assert_eq!(verdict, predicted);
@@ -209,19 +222,33 @@ proptest! {
     ) {
         let Ok(fresh) = FilterState::new(&spec, memory_bits) else { return Ok(()) };
         let (mut original, mut replayed) = (fresh.clone(), fresh);
-        let mut logged = LoggedObservations::default();
+        let clock = original.filter.tick_clock().copied();
+        let mut frames = vec![LoggedObservations::default()];
         for &observation in &stream {
+            // A frame carries one step, at which all its observations count.
+            let step = clock.map(|clock| {
+                let own = clock.step_of(observation.tick);
+                own.max(original.registers.clock())
+            });
+            if frames.last().is_none_or(|frame| frame.step != step) {
+                frames.push(LoggedObservations { step, ..LoggedObservations::default() });
+            }
+            let logged = frames.last_mut().expect("a frame");
             let verdict = original.observe(observation);
             if verdict == Verdict::Seen && original.filter.seen_leaves_state_unchanged() {
                 logged.skipped_after += 1;
             } else {
                 logged.skipped_before.push(std::mem::take(&mut logged.skipped_after));
-                logged.observations.push(observation);
+                // A frame carries the fingerprint, and no time of its own.
+                logged.observations.push(Observation { tick: 0, ..observation });
             }
         }
-        prop_assert_eq!(logged.count(), stream.len() as u64);
+        let logged: u64 = frames.iter().map(LoggedObservations::count).sum();
+        prop_assert_eq!(logged, stream.len() as u64);
         let FilterState { filter, region, registers } = &mut replayed;
-        filter.replay(&mut region[..], registers, &logged, &mut Vec::new());
+        for frame in &frames {
+            filter.replay(&mut region[..], registers, frame, &mut Vec::new());
+        }
         prop_assert_eq!(replayed.digest(), original.digest());
     }
 
@@ -348,6 +375,8 @@ fn only_the_region_grows_with_the_memory() {
             .map(|key| set.hasher().fingerprint(&key.to_le_bytes()).into())
             .collect();
         let mut verdicts = vec![Verdict::New; observations.len()];
+        // The first batch may allocate a buffer for the times.
+        set.observe_batch(&observations, &mut verdicts);
         let before = ALLOCATIONS.with(Cell::get);
         set.observe_batch(&observations, &mut verdicts);
         set.observe(b"one more");

@@ -46,8 +46,8 @@ fn all_of(numbers: std::ops::Range<u64>, experiment: impl Fn(u64) -> Outcome + S
 #[test]
 fn crashes_lose_nothing_acknowledged() {
     let random = all_of(0..2100, random_crashes::run);
-    let cut = all_of(0..6, |number| {
-        let filter = FILTERS[number as usize % 3];
+    let cut = all_of(0..8, |number| {
+        let filter = FILTERS[number as usize % FILTERS.len()];
         power_cuts::every_cut(filter, 1 + number % 3, 10 + number, 80)
     });
     println!("{random} states after random crashes, {cut} after power cuts");
@@ -57,8 +57,8 @@ fn crashes_lose_nothing_acknowledged() {
 /// Every call of a session fails: once, permanently, for lack of space, half-way.
 #[test]
 fn failed_calls_lose_nothing_acknowledged() {
-    let opened = all_of(0..6, |number| {
-        let filter = FILTERS[number as usize % 3];
+    let opened = all_of(0..8, |number| {
+        let filter = FILTERS[number as usize % FILTERS.len()];
         faults::every_fault(filter, 1 + number % 3, 20 + number, 60)
     });
     println!("{opened} states");

@@ -110,7 +110,7 @@ impl Filter for ByteTable {
         region[index as usize].into()
     }
 
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         let index = self.position(fingerprint);
         let cell = EvidenceCell {
             index,
@@ -122,6 +122,7 @@ impl Filter for ByteTable {
         Evidence {
             row: 0,
             required: Requirement::NonZero,
+            equal: 1,
             links: Vec::new(),
             alternatives: vec![vec![cell]],
         }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lab::golden_spec;
 use dedupstore::store::format::{frame_offsets, superblock_offsets};
 use dedupstore::store::{Store, StoreError};
 use dedupstore::{FilterSpec, registry, state_digest};
@@ -44,7 +43,7 @@ fn copy_directory(from: &Path, to: &Path) {
 
 fn golden_spec_of(name: &str) -> FilterSpec {
     let descriptor = registry().iter().find(|it| it.name == name);
-    golden_spec(descriptor.expect("a filter"))
+    golden::store_filter(descriptor.expect("a filter"))
 }
 
 /// The golden stores were created by version 1 and never change. `cargo xtask golden NAME` adds the
@@ -78,8 +77,8 @@ fn stores_of_version_1_can_be_opened() {
             "the golden store has a log to replay"
         );
         let mut set = options.in_memory().expect("small");
-        for key in golden::keys() {
-            set.observe(&key);
+        for (i, key) in golden::keys().iter().enumerate() {
+            set.observe_at(key, golden::time_of(i));
         }
         assert_eq!(
             state_digest(store.region(), store.registers()),
@@ -199,11 +198,11 @@ fn newer_formats_are_rejected_with_their_version() {
         "{error}"
     );
     assert!(error.to_string().contains("format version 7"), "{error}");
-    let (_directory, path) = with_superblock_field(16, &8u32.to_le_bytes());
+    let (_directory, path) = with_superblock_field(16, &16u32.to_le_bytes());
     let error = error_of(&path);
     assert!(
-        matches!(error, StoreError::UnknownFeatures { bits: 8, .. }),
+        matches!(error, StoreError::UnknownFeatures { bits: 16, .. }),
         "{error}"
     );
-    assert!(error.to_string().contains("features 0x00000008"), "{error}");
+    assert!(error.to_string().contains("features 0x00000010"), "{error}");
 }

@@ -1,13 +1,14 @@
 //! `lab::Inside` counts the same errors as a simulation, and its explanations are true.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use dedupstore::filter::{Evidence, FilterSpec, PossibleErrors, Requirement};
+use dedupstore::filter::{Evidence, FilterSpec, PossibleErrors};
 use dedupstore::lab::{
     Inside, InsideError, Mistake, Mistakes, NoClock, ObservedKey, Reason, Simulation, StreamSpec,
     Truth,
 };
-use dedupstore::{Fingerprint, SeenSet, SeenSetBuilder, Verdict, registry};
+use dedupstore::{Fingerprint, Observation, SeenSet, SeenSetBuilder, Verdict, registry};
 
 const KEYS: u64 = 3000;
 
@@ -34,21 +35,69 @@ fn plain(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> SeenSet {
         .seed(5)
         .build()
         .expect("small");
-    for key in keys {
-        set.observe(key);
+    for (tick, key) in (0..).zip(keys) {
+        let fingerprint = set.hasher().fingerprint(key);
+        set.observe_one(Observation {
+            tick,
+            ..fingerprint.into()
+        });
     }
     set
 }
 
+/// Returns the cells that decide about a key that comes next.
 fn evidence(set: &SeenSet, fingerprint: Fingerprint) -> Evidence {
-    set.filter().evidence(set.region(), fingerprint)
+    let now = set.registers().observations() as u32;
+    set.filter()
+        .evidence_at(set.region(), set.registers(), fingerprint, now)
+}
+
+/// Every filter with its defaults, and windows that pass several times.
+fn filters() -> Vec<FilterSpec> {
+    let defaults = registry().iter().map(|one| FilterSpec::with_defaults(one));
+    let windows = [
+        "window:k=2,span=400",
+        "window:k=4,span=900,step=1,layout=blocked,equal=2",
+        "window:k=3,span=500,step=1,clock=count,equal=3",
+        "stamped:bits=5,span=1500",
+        "apbf:k=2,span=300,step=100",
+    ];
+    let windows = windows.map(|filter| filter.parse().expect("a filter"));
+    defaults.chain(windows).collect()
+}
+
+/// Returns whether each key is new to the filter: it has not occurred before or, if the filter has
+/// a window, was not delivered within the span. None where both verdicts are right.
+fn new_keys(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> Vec<Option<bool>> {
+    let mut set = plain(spec, memory_bits, &[]);
+    let mut last = HashMap::new();
+    let mut is_new = |(tick, key): (u32, &Vec<u8>)| {
+        let fingerprint = set.hasher().fingerprint(key);
+        let verdict = set.observe_one(Observation {
+            tick,
+            ..fingerprint.into()
+        });
+        let age = last.get(key).map(|last| tick - last);
+        let window = set.filter().window();
+        if window.is_none() || verdict.is_new() {
+            last.insert(key.clone(), tick);
+        }
+        let Some(clock) = window else {
+            return Some(age.is_none());
+        };
+        match age.map(u64::from) {
+            Some(age) if age < clock.span() => Some(false),
+            Some(age) if age < clock.span().next_multiple_of(clock.step()) + clock.step() => None,
+            _ => Some(true),
+        }
+    };
+    (0..).zip(keys).map(&mut is_new).collect()
 }
 
 #[test]
 fn errors_are_those_that_a_simulation_counts() {
     let keys = keys();
-    for descriptor in registry() {
-        let spec = FilterSpec::with_defaults(descriptor);
+    for spec in filters() {
         for memory_bits in [1024, 8192] {
             let mut simulation = Simulation::new(5, Truth::for_fingerprints());
             simulation.add_filter(&spec, memory_bits).expect("small");
@@ -84,9 +133,9 @@ fn errors_are_those_that_a_simulation_counts() {
 fn the_reasons_for_errors_are_true() {
     let keys = keys();
     let mut kinds = std::collections::BTreeSet::new();
-    for descriptor in registry() {
-        let spec = FilterSpec::with_defaults(descriptor);
+    for spec in filters() {
         let inside = watched(&spec, 1024, &keys);
+        let new_keys = new_keys(&spec, 1024, &keys);
         let key_at = |position: u64| &keys[position as usize - 1];
         let mistakes = inside.dropped().latest().chain(inside.missed().latest());
         for Mistake {
@@ -98,7 +147,8 @@ fn the_reasons_for_errors_are_true() {
             assert_eq!(*key, arrived.key);
             let earlier = &keys[..position as usize - 1];
             let last = earlier.iter().rposition(|other| other == key);
-            assert_eq!(arrived.is_first, last.is_none(), "{spec}");
+            let is_new = new_keys[position as usize - 1];
+            assert_eq!(Some(arrived.is_first), is_new, "{spec}");
             let since = last.map(|at| position - 1 - at as u64);
             // The filter when the key arrived.
             let then = plain(&spec, 1024, earlier);
@@ -119,8 +169,9 @@ fn the_reasons_for_errors_are_true() {
                     let alike = evidence(&then, other.fingerprint);
                     assert_eq!(
                         (alike.row, alike.required),
-                        (evidence_then.row, Requirement::Equals(*value))
+                        (evidence_then.row, evidence_then.required)
                     );
+                    assert_eq!(alike.required.fingerprint(), Some(*value));
                     assert_eq!(alike.verdict(), Verdict::Seen, "{spec}");
                 }
                 Reason::Random => {
@@ -134,6 +185,11 @@ fn the_reasons_for_errors_are_true() {
                     let held = evidence(&right_after, arrived.fingerprint);
                     assert_eq!(held.verdict(), Verdict::Seen, "{spec}");
                     assert!(!inside.cell_layout().loss.is_empty());
+                }
+                Reason::CellsOverwritten { lines } => {
+                    assert_eq!(Some(*lines), since);
+                    assert_eq!(evidence_then.closest().map(|(missing, _)| missing), Some(0));
+                    assert_eq!(evidence_then.verdict(), Verdict::New, "{spec}");
                 }
                 Reason::ValueLost { lines } => {
                     assert_eq!(Some(*lines), since);
@@ -157,7 +213,7 @@ fn the_reasons_for_errors_are_true() {
             );
         }
     }
-    assert_eq!(kinds.len(), 7, "every kind of reason occurred");
+    assert_eq!(kinds.len(), 8, "every kind of reason occurred");
 }
 
 #[test]

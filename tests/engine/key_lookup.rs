@@ -128,7 +128,11 @@ fn a_lookup_answers_as_the_recovered_store_for_every_filter() {
                     let key = (key * key % 100_003).to_le_bytes();
                     let fingerprint = hasher.fingerprint(&key);
                     let evidence = lookup.evidence(fingerprint).expect("read");
-                    let expected = whole.filter().evidence(whole.filter_region(), fingerprint);
+                    let expected = whole.filter().evidence(
+                        whole.filter_region(),
+                        whole.registers(),
+                        fingerprint,
+                    );
                     assert_eq!(evidence, expected, "{spec}, {in_log} in the log");
                     let verdict = lookup.contains(key).expect("read");
                     assert_eq!(verdict, whole.contains(key), "{spec}, {in_log} in the log");

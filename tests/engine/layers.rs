@@ -10,8 +10,8 @@ use dedupstore_tests::root;
 
 /// The modules of the engine, from the bottom up. A module uses only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
-    &["byte_size", "prefetch", "region", "rng", "wasm_xxh3"],
-    &["bytes", "fingerprint"],
+    &["prefetch", "quantity", "region", "rng", "wasm_xxh3"],
+    &["byte_size", "bytes", "fingerprint"],
     &["filter", "lines"],
     &["audit", "theory"],
     &["seen_set"],

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const SEED: u64 = 5;
 const ID: [u8; 16] = [7; 16];
-const NOW: u64 = 1_800_000_000;
+const NOW: u64 = 1_700_000_000;
 
 fn options(filter: &str, memory_bits: u64) -> CreateOptions {
     CreateOptions::new(filter)
@@ -30,7 +30,7 @@ fn keys() -> impl Iterator<Item = [u8; 8]> {
 fn fed(options: &CreateOptions) -> SeenSet {
     let mut set = options.in_memory().expect("small");
     for key in keys() {
-        set.observe(key);
+        set.observe_at(key, NOW);
     }
     set
 }
@@ -92,7 +92,7 @@ fn a_store_created_from_a_set_has_the_state_of_one_on_a_disk() {
         let path = place.path().join(format!("{}.dds", filter.name));
         let mut store = Store::create(&path, &options).expect("created");
         for key in keys() {
-            store.observe(key).expect("observed");
+            store.observe_at(key, NOW).expect("observed");
         }
         let digest = state_digest(store.region(), store.registers());
         let (audit, parameters) = (store.audit(), store.parameters().clone());
@@ -113,7 +113,8 @@ fn a_store_created_from_a_set_has_the_state_of_one_on_a_disk() {
         assert_eq!(store.parameters(), &expected);
         let mut set = fed(&options);
         for key in keys().chain([*b"onwards!"]) {
-            assert_eq!(store.observe(key).expect("observed"), set.observe(key));
+            let verdict = store.observe_at(key, NOW).expect("observed");
+            assert_eq!(verdict, set.observe_at(key, NOW));
         }
         store.close().expect("closed");
         let findings = verify(&path).expect("read");

@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions as File};
 use std::io::Write;
 use std::path::Path;
 
+use dedupstore::filter::Descriptor;
 use dedupstore::lab::{StreamSpec, golden_spec, golden_states};
 use dedupstore::store::{CreateOptions, OpenOptions};
 use dedupstore::{FilterSpec, registry};
@@ -29,6 +30,17 @@ pub fn store_name(filter: &str) -> String {
 pub fn is_state_of(line: &str, filter: &str) -> bool {
     let name = line.split([':', ' ']).next();
     name == Some(filter)
+}
+
+/// Returns the filter of a golden store: its first defaults. A window passes several times.
+pub fn store_filter(descriptor: &'static Descriptor) -> FilterSpec {
+    let defaults = golden_spec(descriptor);
+    defaults.with("span", "600").unwrap_or(defaults)
+}
+
+/// Returns the time at which a golden store has observed a key, in seconds since 1970.
+pub fn time_of(index: usize) -> u64 {
+    1_700_000_000 + index as u64
 }
 
 /// Returns the keys that a golden store has observed.
@@ -57,7 +69,7 @@ pub fn create_store(path: &Path, options: &CreateOptions) {
     let opening = OpenOptions::new().threads(false);
     let mut store = opening.create(path, options).expect("created");
     for (i, key) in keys().iter().enumerate() {
-        store.observe(key).expect("observed");
+        store.observe_at(key, time_of(i)).expect("observed");
         if i == CHECKPOINT_AFTER {
             store.checkpoint().expect("a checkpoint");
         }
@@ -92,6 +104,6 @@ pub fn add(filter: &str) -> Result<(), String> {
             writeln!(file, "{line}").map_err(|error| error.to_string())?;
         }
     }
-    create_store(&store, &options(&golden_spec(descriptor)));
+    create_store(&store, &options(&store_filter(descriptor)));
     Ok(())
 }

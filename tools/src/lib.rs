@@ -1,9 +1,10 @@
-//! Programs that measure the filters and write docs/TRADEOFFS.md and docs/filters, and the
-//! library that they share with the tests.
+//! Programs that measure the filters and write docs/TRADEOFFS.md, docs/WINDOWS.md and docs/filters,
+//! and the library that they share with the tests.
 
 pub mod filter_pages;
 pub mod golden;
 pub mod tradeoff;
+pub mod windows;
 
 use std::path::{Path, PathBuf};
 

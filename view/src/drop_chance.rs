@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::numbers::{grouped, percent, plural};
+use crate::numbers::{different_percents, grouped, percent, plural};
 
 /// A run that stopped at its limit of the false positive rate.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,13 +23,13 @@ pub struct LimitReached {
 
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rate = percent(Some(self.rate));
+        let (rate, limit) = different_percents(self.rate, self.limit);
         let name = self.store.as_deref().unwrap_or("the filter");
         let source = match self.is_of_store {
             true => "with which it was created",
             false => "of --max-fpr",
         };
-        let limit = format!("the limit of {} {source}", percent(Some(self.limit)));
+        let limit = format!("the limit of {limit} {source}");
         let next = match self.store {
             Some(_) => "Create a larger store: dedupstore create OTHER.dds --expect N",
             None => "Choose a larger size with --memory",
@@ -109,6 +109,44 @@ mod tests {
              --max-fpr; nothing was printed. Choose a larger size with --memory. To accept more \
              in this run, give a higher --max-fpr"
         );
+    }
+
+    #[test]
+    fn a_rate_just_above_the_limit_is_shown_as_different() {
+        let mut reached = LimitReached {
+            store: None,
+            limit: 0.01,
+            is_of_store: false,
+            rate: 0.010_000_3,
+            lines: 1,
+            recorded: false,
+        };
+        for (limit, rate, part) in [
+            (
+                0.01,
+                0.010_003,
+                "1.0003 % of new keys as seen, above the limit of 1.0000 %",
+            ),
+            (
+                0.25,
+                0.2504,
+                "25.04 % of new keys as seen, above the limit of 25.00 %",
+            ),
+            (
+                1e-12,
+                2e-12,
+                "2.000e-10 % of new keys as seen, above the limit of 1.000e-10 %",
+            ),
+            (
+                0.01,
+                0.010_23,
+                "1.02 % of new keys as seen, above the limit of 1.00 %",
+            ),
+        ] {
+            (reached.limit, reached.rate) = (limit, rate);
+            let text = reached.to_string();
+            assert!(text.contains(part), "`{part}` is not in {text}");
+        }
     }
 
     #[test]

@@ -12,10 +12,12 @@ use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
 use crate::key::{
-    created_for_key, drop_options, line_end_in_words, line_end_option, selector_options,
+    created_for_key, created_for_time, drop_options, line_end_in_words, line_end_option,
+    selector_options, time_options,
 };
 use crate::numbers::{grouped, show_bits};
 use crate::printable::printable;
+use crate::time::span_option;
 
 /// Formats an error with the store's path and the command to run next.
 ///
@@ -86,6 +88,18 @@ fn mismatch_message(
             };
             (created, drop_options(requested))
         }
+        CreateOption::Time => (created_for_time(stored), time_options(requested)),
+        CreateOption::Window => {
+            let window = |seconds: &str| {
+                let span = seconds.parse().map(span_option);
+                format!("--window {}", span.unwrap_or_else(|_| seconds.to_owned()))
+            };
+            let created = match stored {
+                "none" => "without a window that is measured in seconds".to_owned(),
+                stored => format!("with {}", window(stored)),
+            };
+            (created, window(requested))
+        }
         CreateOption::LineEnd => (
             format!("for lines that {}", line_end_in_words(stored)),
             line_end_option(requested).to_owned(),
@@ -98,9 +112,10 @@ fn mismatch_message(
             )
         }
     };
-    // Without it, the store to create would drop nothing.
+    // Without it, the option would have no meaning for the store to create.
     let needed = match option {
         CreateOption::DropParameters => "--normalize crawl ",
+        CreateOption::Time => "--window SPAN ",
         _ => "",
     };
     Some(format!(

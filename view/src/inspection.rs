@@ -6,6 +6,7 @@ use dedupstore::store::Inspection;
 use crate::key::{dropped_parameters, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
 use crate::printable::printable;
+use crate::window::window_rows;
 
 /// How fast the counts of a store grow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,9 +96,21 @@ pub fn inspection_report(
         false => "At the last checkpoint",
     };
     group(title, &counts);
+    if let Some(window) = &inspection.window {
+        let title = match in_log && !inspection.exact && inspection.live_load.is_none() {
+            true => "Window, at the last checkpoint",
+            false => "Window",
+        };
+        group(title, &window_rows(inspection, window));
+    }
+    // Beside a writer, the error rates are older than the counts above.
+    let when = match in_log && !inspection.exact {
+        true => " at the last checkpoint",
+        false => "",
+    };
     match &inspection.audit {
         Some(audit) => group(
-            "Measured by the audit, with 95 % confidence intervals",
+            &format!("Measured by the audit{when}, with 95 % confidence intervals"),
             &audit_rows(audit),
         ),
         None => group(
@@ -111,12 +124,16 @@ pub fn inspection_report(
     if let Some(by) = inspection.predicted_by {
         let distinct = inspection.predicted_distinct.unwrap_or(0);
         let sampled = inspection.audit.as_ref();
+        let counts = match when {
+            "" => "these counts",
+            _ => "the counts at the last checkpoint",
+        };
         let title = match sampled.is_some_and(|audit| !audit.gaps.is_empty()) {
-            true => "Predicted from these counts and the distances of the audited repeats",
-            false => "Predicted from these counts, if every key is equally likely to repeat",
+            true => format!("Predicted from {counts} and the distances of the audited repeats"),
+            false => format!("Predicted from {counts}, if every key is equally likely to repeat"),
         };
         group(
-            title,
+            &title,
             &[
                 ("distinct keys", format!("about {}", grouped(distinct))),
                 (
@@ -184,6 +201,10 @@ fn live_rows(
         rows.push((
             "estimated FPR",
             percent(Some(rate)) + " for the next new key",
+        ));
+        rows.push((
+            "more",
+            "--exact shows the measured and predicted rates of now, too".to_owned(),
         ));
     } else {
         let memory = show_bits(inspection.region_bytes.saturating_mul(8));

@@ -3,7 +3,7 @@
 //! Rules come as text, as a store records them. A rule that this build does not know, because it
 //! lacks a feature or because the rule is newer, is shown as it is recorded.
 
-use dedupstore::lines::{KeyRule, KeySelector};
+use dedupstore::lines::{KeyRule, KeySelector, TimeFormat, TimeRule, TimeSelector};
 
 /// Describes the key of a line: `field 7, separated by `,``.
 pub fn key_in_words(rule: &str) -> String {
@@ -92,20 +92,52 @@ pub fn key_options(rule: &KeyRule) -> Vec<String> {
         "" => {}
         option => words.push(option.to_owned()),
     }
+    if let Some(time) = &rule.time {
+        // One option names the delimiter of the key and of the time.
+        let has_delimiter = words.iter().any(|word| word == "--delimiter");
+        words.extend(time_words(time, !has_delimiter));
+    }
     words
+}
+
+fn time_words(time: &TimeRule, with_delimiter: bool) -> Vec<String> {
+    let mut words = match &time.selector {
+        TimeSelector::Field { index, delimiter } => {
+            let mut words = vec!["--time-field".to_owned(), (index + 1).to_string()];
+            if let Some(byte) = delimiter.filter(|_| with_delimiter) {
+                words.extend(["--delimiter".to_owned(), delimiter_word(byte)]);
+            }
+            words
+        }
+        TimeSelector::Json(path) => vec!["--time-json-key".to_owned(), path.to_string()],
+    };
+    if time.format != TimeFormat::Auto {
+        words.extend(["--time-format".to_owned(), time.format.to_string()]);
+    }
+    words
+}
+
+/// Returns the options for the time of a rule, as a shell needs them; empty for the machine's
+/// clock.
+pub(crate) fn time_options(rule: &str) -> String {
+    let rule = rule.parse::<KeyRule>();
+    let time = rule.ok().and_then(|rule| rule.time);
+    time.map_or(String::new(), |time| quoted_words(&time_words(&time, true)))
+}
+
+/// Returns the words after "was created" for the time of a rule.
+pub(crate) fn created_for_time(rule: &str) -> String {
+    match time_options(rule).as_str() {
+        "" => "for the time of the machine".to_owned(),
+        options => format!("with {options}"),
+    }
 }
 
 fn selector_words(selector: &KeySelector) -> Vec<String> {
     if let Some((fields, delimiter)) = selector.selected_fields() {
         let mut words = vec!["--field".to_owned(), fields.to_string()];
         if let Some(byte) = delimiter {
-            let text = match byte {
-                b'\t' => "\\t".to_owned(),
-                0 => "\\0".to_owned(),
-                b'\n' => "\\n".to_owned(),
-                byte => char::from(byte).to_string(),
-            };
-            words.extend(["--delimiter".to_owned(), text]);
+            words.extend(["--delimiter".to_owned(), delimiter_word(byte)]);
         }
         return words;
     }
@@ -113,6 +145,15 @@ fn selector_words(selector: &KeySelector) -> Vec<String> {
         (_, Some(expression)) => vec!["--key-regex".to_owned(), expression.to_owned()],
         (KeySelector::Json(path), _) => vec!["--json-key".to_owned(), path.to_string()],
         _ => Vec::new(),
+    }
+}
+
+fn delimiter_word(byte: u8) -> String {
+    match byte {
+        b'\t' => "\\t".to_owned(),
+        0 => "\\0".to_owned(),
+        b'\n' => "\\n".to_owned(),
+        byte => char::from(byte).to_string(),
     }
 }
 
@@ -179,6 +220,22 @@ mod tests {
             ),
             ("json=a[0]", "JSON value a[0]", "--json-key 'a[0]'"),
             ("newer=1", "newer=1", "newer=1"),
+            (
+                "field=7,time=4,time-format=clf",
+                "field 7, separated by spaces or tabs",
+                "--field 7 --time-field 4 --time-format clf",
+            ),
+            (
+                "field=7,delimiter=%2C,time=4,time-delimiter=%2C",
+                "field 7, separated by `,`",
+                "--field 7 --delimiter ',' --time-field 4",
+            ),
+            (
+                "line,time=4,time-delimiter=%2C",
+                "the whole line",
+                "--time-field 4 --delimiter ','",
+            ),
+            ("line,time-json=at", "the whole line", "--time-json-key at"),
         ] {
             assert_eq!(key_in_words(rule), words);
             let found = match rule.parse::<KeyRule>() {

@@ -10,6 +10,9 @@ mod inspection;
 mod key;
 mod numbers;
 mod printable;
+mod time;
+mod waiting;
+mod window;
 
 pub use drop_chance::{LimitReached, drop_chance_warning};
 #[cfg(not(target_family = "wasm"))]
@@ -22,3 +25,5 @@ pub use inspection::{Rates, inspection_report};
 pub use key::{key_in_words, key_options, key_options_quoted};
 pub use numbers::{duration, grouped, percent, plural, show_bits};
 pub use printable::{printable, printable_json};
+pub use time::{forgetting, moment, span, span_option};
+pub use waiting::still_in_use_message;

@@ -24,21 +24,43 @@ pub fn plural(count: u64, noun: &str) -> String {
 /// Formats a share between 0 and 1 as a percentage with three significant digits; None as a
 /// dash.
 pub fn percent(share: Option<f64>) -> String {
-    match share.map(|share| 100.0 * share) {
-        None => "–".to_owned(),
-        Some(0.0) => "0 %".to_owned(),
-        Some(percent) if percent >= 1e-9 => format!("{} %", three_digits(percent)),
-        Some(_) => "under 1e-9 %".to_owned(),
+    share.map_or("–".to_owned(), |share| percent_with(share, DIGITS))
+}
+
+/// The number of significant digits of a percentage.
+const DIGITS: usize = 3;
+
+fn percent_with(share: f64, digits: usize) -> String {
+    match 100.0 * share {
+        0.0 => "0 %".to_owned(),
+        percent if percent < 1e-9 && digits == DIGITS => "under 1e-9 %".to_owned(),
+        percent => format!("{} %", significant(percent, digits)),
     }
 }
 
-/// Formats a positive number below 1000 with three significant digits.
-fn three_digits(number: f64) -> String {
+/// Formats two different shares as percentages with as many significant digits as it takes to
+/// tell them apart, at least three: `1.0003 %` and `1.0000 %`.
+pub fn different_percents(one: f64, other: f64) -> (String, String) {
+    let texts = |digits: usize| [one, other].map(|share| percent_with(share, digits));
+    let digits = (DIGITS..=17).find(|&digits| {
+        let [one, other] = texts(digits);
+        one != other
+    });
+    let [one, other] = texts(digits.unwrap_or(DIGITS));
+    (one, other)
+}
+
+/// Formats a positive number below 1000 with so many significant digits, at least three.
+fn significant(number: f64, digits: usize) -> String {
     // The exponent after rounding: 9.996 is 10.0.
-    let scientific = format!("{number:.2e}");
+    let decimals = digits - 1;
+    let scientific = format!("{number:.decimals$e}");
     let exponent = scientific.split('e').nth(1);
     match exponent.and_then(|exponent| exponent.parse::<i32>().ok()) {
-        Some(exponent @ -3..=2) => format!("{number:.digits$}", digits = (2 - exponent) as usize),
+        Some(exponent @ -3..=2) => {
+            let decimals = decimals as i32 - exponent;
+            format!("{number:.decimals$}", decimals = decimals as usize)
+        }
         _ => scientific,
     }
 }

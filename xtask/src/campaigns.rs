@@ -39,6 +39,12 @@ pub fn tradeoff(options: &[&str]) -> Outcome {
     filter_pages()
 }
 
+/// Measures and writes docs/WINDOWS.md.
+pub fn windows() -> Outcome {
+    let target = ["dedupstore-tools", "--bin", "windows"];
+    run_release("docs/WINDOWS.md", target, &[])
+}
+
 fn run_release(what: &str, target: [&str; 3], options: &[&str]) -> Outcome {
     let mut command = cargo(&["run", "--release", "--quiet", "--package"]);
     command.args(target).arg("--").args(options);

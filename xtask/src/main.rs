@@ -25,6 +25,7 @@ cargo xtask COMMAND
   golden        NAME  add the golden states and the golden store of a new filter
   filter-pages  write docs/filters
   tradeoff      measure and write docs/TRADEOFFS.md (10 minutes), then write docs/filters
+  windows       measure and write docs/WINDOWS.md (half a minute)
   install       [OPTIONS]  build the page, then install the command (options of `cargo install`)
   playground    [OPTIONS]  build the page, then serve it (options of `dedupstore playground`)
   page          build the page into web/dist
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         ["golden", name] => campaigns::golden(name),
         ["filter-pages"] => campaigns::filter_pages(),
         ["tradeoff", ref options @ ..] => campaigns::tradeoff(options),
+        ["windows"] => campaigns::windows(),
         ["dist"] => dist::build(),
         ["install", ref options @ ..] => install::install(options),
         ["playground", ref options @ ..] => install::playground(options),

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::step::{self, Outcome, cargo};
-use crate::{browser, format, package, page};
+use crate::{browser, format, package, page, wasm};
 
 /// Packages that only the format check covers: their dependencies take minutes to build.
 const EXCLUDED: [&str; 2] = ["dedupstore-benches", "bindings"];
@@ -34,6 +34,7 @@ fn native() -> Outcome {
 fn page_and_documentation() -> Outcome {
     page::build()?;
     package::check_content()?;
+    wasm::lint()?;
     let mut documentation = on_workspace(&["doc", "--no-deps"]);
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     step::run("documentation", documentation)

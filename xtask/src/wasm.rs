@@ -46,6 +46,13 @@ pub fn build() -> Outcome {
     optimize(&complete_module, "-O1")
 }
 
+/// Checks the code that is compiled for the page only.
+pub fn lint() -> Outcome {
+    let mut lints = cargo(&["clippy", "--quiet", "--package", "dedupstore-wasm"]);
+    lints.args(["--target", TARGET, "--", "-D", "warnings"]);
+    run("lints of the engine for the page", lints)
+}
+
 fn compile(what: &str, options: &[&str]) -> Outcome {
     let mut build = cargo(&["build", "--release", "--quiet"]);
     build.args(["--package", "dedupstore-wasm", "--target", TARGET]);

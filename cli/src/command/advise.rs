@@ -7,10 +7,13 @@ use dedupstore::DEFAULT_MEMORY;
 use dedupstore::advise::{
     Advice, Confidence, Estimate, Preference, Question, advise, minimum_memory,
 };
+use dedupstore::lines::KeyRule;
+use dedupstore_view::key_options_quoted;
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::filter_choice::WindowQuestion;
 use crate::key_arguments::KeyArguments;
 use crate::log_sample;
 use crate::output::Output;
@@ -32,7 +35,13 @@ pub struct Arguments {
     #[arg(short, long, help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
     memory: Option<u64>,
 
-    /// The expected number of distinct keys [default: that of the LOG]
+    /// Choose a filter that forgets a key when this time has passed since it was last new, as in
+    /// 7d, 12h, 90m or 30s. The times of a LOG are read as the options say, or recognized
+    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window)]
+    window: Option<u64>,
+
+    /// The expected number of distinct keys, in one window with --window [default: that of the
+    /// LOG]
     #[arg(long, value_name = "N", value_parser = value_parsers::count)]
     expect: Option<u64>,
 
@@ -91,7 +100,8 @@ Examples:
   dedupstore advise --memory 256MiB --expect 100M
   dedupstore advise last-month.txt.gz --memory 16MiB --expect 50M
   dedupstore advise access.log --field 7 --max-fpr 1% --json
-  dedupstore advise --expect 10M --max-fpr 0.1% --prefer no-repeats";
+  dedupstore advise --expect 10M --max-fpr 0.1% --prefer no-repeats
+  dedupstore advise access.log --field 7 --window 7d --time-field 4";
 
 /// The number of runners-up in the table.
 const RUNNERS_UP: usize = 5;
@@ -110,13 +120,30 @@ fn cost(text: &str) -> Result<f64, String> {
     }
 }
 
-pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
+    let window = arguments.window;
+    let rule = arguments.key.rule()?;
+    if rule.time.is_some() && window.is_none() {
+        return Err(Failure::Usage(
+            "the times of lines have a meaning only for a filter with a window; give --window \
+             SPAN, for example --window 7d, or omit --time-field and --time-json-key"
+                .to_owned(),
+        ));
+    }
     let log = match &arguments.log {
-        Some(log) => Some(log_sample::read(Some(log.clone()), &arguments.key)?),
+        Some(log) => {
+            let log = Some(log.clone());
+            Some(log_sample::read(log, &arguments.key, window, global.quiet)?)
+        }
         None => None,
     };
-    let distinct = arguments.expect.or(log.as_ref().map(|log| log.distinct));
+    let of_log = log.as_ref().map(|log| match window {
+        Some(seconds) => log.keys_in_window(seconds),
+        None => log.distinct,
+    });
+    let distinct = arguments.expect.or(of_log);
     let question = Question {
+        window,
         distinct,
         max_fpr: arguments.max_fpr,
         max_fnr: arguments.max_fnr,
@@ -124,30 +151,40 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
         cost_fn: arguments.cost_fn,
         preference: arguments.prefer.into(),
         sample: log.as_ref().map(|log| &log.sample),
-        ..Question::of_memory(memory_bits(&arguments, distinct))
+        ..Question::of_memory(memory_bits(&arguments, distinct)?)
     };
     let advice = advise(&question)?;
     let mut output = Output::standard()?;
     match arguments.json {
-        true => output.text(&format!("{}\n", as_json(&question, &advice)))?,
-        false => output.text(&as_text(&question, &advice))?,
+        true => output.text(&format!("{}\n", as_json(&question, &advice, &rule)))?,
+        false => output.text(&as_text(&question, &advice, &rule))?,
     }
     output.flush()
 }
 
-fn memory_bits(arguments: &Arguments, distinct: Option<u64>) -> u64 {
+fn memory_bits(arguments: &Arguments, distinct: Option<u64>) -> Result<u64, Failure> {
     if let Some(bytes) = arguments.memory {
-        return bytes.saturating_mul(8);
+        return Ok(bytes.saturating_mul(8));
     }
-    let size = match (distinct, arguments.max_fpr) {
-        (Some(distinct), Some(fpr)) => minimum_memory(distinct, fpr),
+    let size = match (distinct, arguments.max_fpr, arguments.window) {
+        (Some(distinct), Some(fpr), None) => {
+            minimum_memory(distinct, fpr).map(|size| size.memory_bits)
+        }
+        (Some(_), Some(fpr), Some(seconds)) => {
+            let question = WindowQuestion {
+                distinct,
+                preference: arguments.prefer.into(),
+                ..WindowQuestion::of(seconds)
+            };
+            Some(question.choose_for(fpr)?.memory_bits)
+        }
         _ => None,
     };
-    size.map_or(DEFAULT_MEMORY.bits(), |size| size.memory_bits)
+    Ok(size.unwrap_or(DEFAULT_MEMORY.bits()))
 }
 
 /// Returns the command that creates the advised store.
-fn create_line(question: &Question<'_>, advice: &Advice) -> String {
+fn create_line(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     let bytes = question.memory_bits / 8;
     let short = value_parsers::show_bits(8 * bytes).replace(' ', "");
     let memory = match value_parsers::size(&short) {
@@ -155,10 +192,14 @@ fn create_line(question: &Question<'_>, advice: &Advice) -> String {
         _ => bytes.to_string(),
     };
     let filter = &advice.choice.filter;
-    format!("dedupstore create STORE --memory {memory} --filter {filter}")
+    let options = match key_options_quoted(rule) {
+        options if options.is_empty() => options,
+        options => format!(" {options}"),
+    };
+    format!("dedupstore create STORE --memory {memory} --filter {filter}{options}")
 }
 
-fn as_text(question: &Question<'_>, advice: &Advice) -> String {
+fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     let choice = &advice.choice;
     let mut text = format!(
         "Choose {} in {}: {}.\n",
@@ -176,7 +217,7 @@ fn as_text(question: &Question<'_>, advice: &Advice) -> String {
     if let Some(papers) = &advice.papers {
         text += &format!("For comparison: {papers}.\n");
     }
-    if let Some(least) = advice.least_fpr {
+    if let Some(least) = advice.least_fpr.filter(|_| question.window.is_none()) {
         text += &format!(
             "Lower bound: at the end of the stream, when it holds all keys, no filter in this memory \
              that misses no repeat has a false positive rate below {}. The other rates are means \
@@ -207,7 +248,7 @@ fn as_text(question: &Question<'_>, advice: &Advice) -> String {
     text += &format!(
         "\n{}\n{}\n",
         render(&["filter", "FPR", "FNR", "cost/key"], &rows),
-        create_line(question, advice)
+        create_line(question, advice, rule)
     );
     text
 }
@@ -274,7 +315,7 @@ fn certainty(sureness: &Confidence) -> String {
     }
 }
 
-fn as_json(question: &Question<'_>, advice: &Advice) -> Value {
+fn as_json(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Value {
     let object = |estimate: &Estimate| {
         json!({
             "filter": estimate.filter.to_string(),
@@ -312,6 +353,7 @@ fn as_json(question: &Question<'_>, advice: &Advice) -> Value {
         "schema": 1,
         "filter": advice.choice.filter.to_string(),
         "memory_bits": question.memory_bits,
+        "window": question.window,
         "distinct": question.distinct,
         "bits_a_key": question.bits_per_key(),
         "fpr": advice.choice.fpr,
@@ -329,6 +371,6 @@ fn as_json(question: &Question<'_>, advice: &Advice) -> Value {
         "compared": advice.compared.iter().map(object).collect::<Vec<_>>(),
         "sureness": certainty,
         "least_fpr": advice.least_fpr,
-        "create": create_line(question, advice),
+        "create": create_line(question, advice, rule),
     })
 }

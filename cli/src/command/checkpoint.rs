@@ -26,8 +26,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let path = &arguments.store;
     let options = OpenOptions::new().durability(Durability::None);
     let open = || options.open(path);
-    let store = arguments.wait.until_free(global.quiet, open);
-    let store = store.map_err(Failure::store(path))?;
+    let store = arguments.wait.until_free(path, global.quiet, open)?;
     let (replayed, sequence) = (store.recovery().replayed, store.sequence());
     store.close().map_err(Failure::store(path))?;
     if !global.quiet {

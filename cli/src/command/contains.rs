@@ -5,17 +5,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::lines::{KeyReader, Piece};
+use dedupstore::lines::{KeyReader, Piece, TimeReader};
 use dedupstore::store::{Directory, KeyLookup};
 use serde_json::json;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
+use crate::json_bytes;
 use crate::key_arguments::KeyArguments;
+use crate::lookup_time::LookupTime;
 use crate::missing_keys;
 use crate::output::Output;
 use crate::standard_error;
+use crate::value_parsers::{self, Moment};
 
 /// Look up keys without recording them
 ///
@@ -37,10 +40,18 @@ pub struct Arguments {
     #[arg(value_name = "KEY")]
     keys: Vec<OsString>,
 
+    /// Look up as of a later time, if the filter has a window: a time like 2026-03-01T12:34:56Z,
+    /// seconds since 1970, or +7d after the store's clock [default: the time of the machine; if
+    /// the store records where lines have their time, that of the line or of the last line]
+    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment,
+          allow_hyphen_values = true)]
+    at: Option<Moment>,
+
     #[command(flatten)]
     key: KeyArguments,
 
-    /// Print one JSON object per key or line
+    /// Print one JSON object per key or line. Where `input` or `key` is not UTF-8, `input_bytes`
+    /// or `key_bytes` has its bytes as hexadecimal digits
     #[arg(long)]
     json: bool,
 }
@@ -49,20 +60,35 @@ const EXAMPLES: &str = "\
 Examples:
   dedupstore contains -q links.dds https://harbour.example/ && echo seen
   dedupstore contains links.dds < links.txt | grep -c ^new
-  dedupstore contains pages.dds < access.log   if pages.dds was created with --field 7";
+  dedupstore contains pages.dds < access.log   if pages.dds was created with --field 7
+  dedupstore contains pages.dds --at +7d /index.html   will it be new again in a week?";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let inputs = Inputs::check(Vec::new())?;
+    let inputs = match global.quiet {
+        true => inputs.without_output(),
+        false => inputs,
+    };
     let path = &arguments.store;
-    let store = KeyLookup::open(path).map_err(Failure::store(path))?;
+    let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
     let rule = store.parameters().key_rule(&arguments.key.options());
     let rule = rule.map_err(Failure::store(path))?;
+    let time = LookupTime::of(&mut store, &rule, arguments.at)?;
+    if let Some(warning) = time.warning()
+        && !global.quiet
+    {
+        standard_error::message(warning);
+    }
     let line_end = rule.line_end.byte();
     let mut lookup = Lookup {
         path: path.clone(),
         keys: KeyReader::of(rule.clone()),
+        times: time.of_lines(&rule),
         store,
-        output: Output::standard()?,
+        output: match global.quiet {
+            true => Output::unused()?,
+            false => Output::standard()?,
+        },
         print: match (global.quiet, arguments.json) {
             (true, _) => Print::Nothing,
             (false, true) => Print::Json,
@@ -119,6 +145,8 @@ struct Lookup {
     path: PathBuf,
     store: KeyLookup<Directory>,
     keys: KeyReader,
+    /// Present if lines have their own time.
+    times: Option<TimeReader>,
     output: Output,
     print: Print,
     /// Whether the last piece of a long line had no line end.
@@ -134,7 +162,11 @@ impl Lookup {
         self.lines += 1;
         match self.keys.key(line) {
             Some(key) => {
-                let found = self.store.contains(key);
+                let seconds = self.times.as_mut().and_then(|times| times.tick(line));
+                let found = match seconds {
+                    Some(seconds) => self.store.contains_at(key, seconds.into()),
+                    None => self.store.contains(key),
+                };
                 let verdict = found.map_err(Failure::store(&self.path))?;
                 if let Print::Json = self.print {
                     let key = key.to_vec();
@@ -186,16 +218,16 @@ impl Lookup {
                 self.output.put(&[line_end])
             }
             Print::Json => {
-                let key = key.map(|key| String::from_utf8_lossy(self.keys.shown(key)));
-                let object = json!({
-                    "schema": 1,
-                    "input": String::from_utf8_lossy(input),
-                    "key": key,
-                    "verdict": match verdict {
-                        Verdict::New => "new",
-                        Verdict::Seen => "seen",
-                    },
-                });
+                let verdict = match verdict {
+                    Verdict::New => "new",
+                    Verdict::Seen => "seen",
+                };
+                // Here, so that the names are in this order.
+                let mut object = json!({"schema": 1, "input": "", "key": null, "verdict": verdict});
+                json_bytes::insert(&mut object, "input", input);
+                if let Some(key) = key {
+                    json_bytes::insert(&mut object, "key", self.keys.shown(key));
+                }
                 self.output.text(&format!("{object}\n"))
             }
         }

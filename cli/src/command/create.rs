@@ -1,20 +1,22 @@
 //! `dedupstore create`: creates an empty store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use dedupstore::DEFAULT_MEMORY;
 use dedupstore::store::{CreateOptions, Store};
+use dedupstore_view::forgetting;
 
 use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::command::advise::Prefer;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
-use crate::filter_choice;
+use crate::filter_choice::{self, WindowQuestion};
+use crate::given_filter::check_times_are_used;
 use crate::key_arguments::KeyArguments;
 use crate::leftovers;
-use crate::log_sample;
+use crate::log_sample::{self, LogSample};
 use crate::open_store;
 use crate::output::Output;
 use crate::value_parsers;
@@ -36,7 +38,7 @@ pub struct Arguments {
     #[command(flatten)]
     filter: FilterArguments,
 
-    /// Choose a filter for this number of distinct keys [with --for, default: 4 times those of the
+    /// Choose a filter for this number of distinct keys, in one window with --window [with --for, default: 4 times those of the
     /// log]
     #[arg(long, value_name = "N", value_parser = value_parsers::count, conflicts_with = "filter",
           help_heading = "Filter")]
@@ -84,6 +86,8 @@ fn log_help() -> String {
     )
 }
 
+const NO_KEYS: &str = "--fpr needs the number of distinct keys; give --expect N, or --for LOG";
+
 const EXAMPLES: &str = "\
 Examples:
   dedupstore create links.dds --memory 256MiB
@@ -91,11 +95,14 @@ Examples:
   dedupstore create links.dds --for last-month.txt.gz --normalize crawl
   dedupstore create links.dds --for sample.txt --expect 50M --max-fpr 1%
   dedupstore create pages.dds --field 7 --normalize whatwg
+  dedupstore create pages.dds --window 7d --field 7 --time-field 4
   dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let rule = arguments.key.rule()?;
-    let (options, reason) = choice(&arguments)?;
+    let (options, reason) = choice(&arguments, global.quiet)?;
+    let spec = options.spec().cloned().unwrap_or_default();
+    check_times_are_used(&spec, rule.time.is_some())?;
     let mut options = options.key(rule.clone());
     if let Some(bytes) = arguments.log_size {
         options = options.log_size(bytes);
@@ -113,37 +120,60 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let store = Store::create(path, &options).map_err(Failure::store(path))?;
     let created = open_store::created(path, &store);
+    let key = open_store::recorded_key(&rule).map(|key| format!("its {key}"));
+    let forgets = (store.filter().window()).map(|clock| forgetting(store.spec(), clock));
     store.close().map_err(Failure::store(path))?;
     let Some(mut output) = output else {
         return Ok(());
     };
-    output.text(&format!("{created}\n"))?;
-    if let Some(key) = open_store::recorded_key(&rule) {
-        output.text(&format!("its {key}\n"))?;
+    let limit = arguments.max_fpr.map(open_store::recorded_limit);
+    let limit = limit.map(|limit| format!("its {limit}"));
+    let forgets = forgets.map(|forgets| format!("it {forgets}"));
+    let lines = [Some(created), forgets, key, limit, reason];
+    let mut lines = lines.into_iter().flatten();
+    let written = lines.try_for_each(|line| output.text(&format!("{line}\n")));
+    match written.and_then(|()| output.flush()) {
+        Err(Failure::Output(error)) => Err(Failure::Report {
+            path: path.clone(),
+            removed: remove_empty(path),
+            error,
+        }),
+        written => written,
     }
-    if let Some(reason) = reason {
-        output.text(&format!("{reason}\n"))?;
-    }
-    output.flush()
+}
+
+/// Removes a store whose creation cannot be reported: the caller takes that for a failure, and
+/// tries again. Returns false if another process has begun to use it.
+fn remove_empty(path: &Path) -> bool {
+    let store = Store::open(path).ok().filter(|store| store.sequence() == 0);
+    store.is_some_and(|store| store.delete().is_ok())
 }
 
 /// Returns the options of the store, and the reason if the filter was chosen.
-fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Failure> {
+fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<String>), Failure> {
+    let window = arguments.filter.window;
     let log = match &arguments.log {
-        Some(log) => Some(log_sample::read(Some(log.clone()), &arguments.key)?),
+        Some(log) => {
+            let log = Some(log.clone());
+            Some(log_sample::read(log, &arguments.key, window, quiet)?)
+        }
         None => None,
     };
+    match window {
+        Some(seconds) if arguments.filter.filter.is_none() => {
+            return window_choice(arguments, seconds, log.as_ref());
+        }
+        _ => {}
+    }
     let of_log = log.as_ref().map(|log| log.distinct);
     let with_headroom = of_log.map(|keys| keys.saturating_mul(filter_choice::HEADROOM));
     let distinct = arguments.expect.or(with_headroom);
     let memory_bits = arguments.filter.memory.map(|bytes| bytes.saturating_mul(8));
     let chosen = match (distinct, memory_bits, arguments.prefer) {
         (None, _, None) if arguments.fpr.is_some() => {
-            return Err(Failure::Usage(
-                "--fpr needs the number of distinct keys; give --expect N, or --for LOG".to_owned(),
-            ));
+            return Err(Failure::Usage(NO_KEYS.to_owned()));
         }
-        (None, _, None) => return Ok((arguments.filter.options(), None)),
+        (None, _, None) => return Ok((arguments.filter.options()?, None)),
         (Some(distinct), None, None) => filter_choice::for_fpr(
             distinct,
             arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR),
@@ -154,7 +184,7 @@ fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Fail
             filter_choice::in_memory(memory_bits, distinct, log.as_ref(), preference)?
         }
     };
-    let options = arguments.filter.options();
+    let options = arguments.filter.options()?;
     let options = options
         .filter(chosen.filter)
         .memory_bits(chosen.memory_bits);
@@ -163,4 +193,36 @@ fn choice(arguments: &Arguments) -> Result<(CreateOptions, Option<String>), Fail
         _ => String::new(),
     };
     Ok((options, Some(chosen.reason + &headroom)))
+}
+
+/// Chooses a filter with a window.
+fn window_choice(
+    arguments: &Arguments,
+    seconds: u64,
+    log: Option<&LogSample>,
+) -> Result<(CreateOptions, Option<String>), Failure> {
+    let of_log = log.map(|log| log.keys_in_window(seconds));
+    let question = WindowQuestion {
+        distinct: arguments.expect.or(of_log),
+        log,
+        preference: arguments.prefer.unwrap_or_default().into(),
+        ..WindowQuestion::of(seconds)
+    };
+    let chosen = match (arguments.filter.memory, question.distinct, arguments.fpr) {
+        (None, None, Some(_)) => return Err(Failure::Usage(NO_KEYS.to_owned())),
+        (None, Some(_), Some(rate)) => question.choose_for(rate)?,
+        (memory, _, _) => {
+            let memory = memory.map(|bytes| bytes.saturating_mul(8));
+            question.choose(memory.unwrap_or(DEFAULT_MEMORY.bits()))?
+        }
+    };
+    let options = arguments.filter.options()?;
+    let options = options
+        .filter(chosen.filter)
+        .memory_bits(chosen.memory_bits);
+    let room = match (log, arguments.expect) {
+        (Some(log), None) => format!("\n{}", filter_choice::keys_of_log(log, seconds)),
+        _ => String::new(),
+    };
+    Ok((options, Some(chosen.reason + &room)))
 }

@@ -5,17 +5,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use dedupstore::Verdict;
-use dedupstore::filter::{Evidence, EvidenceCell, PossibleErrors};
+use dedupstore::filter::{ClockKind, Evidence, EvidenceCell, PossibleErrors};
 use dedupstore::lines::{KeyOptions, KeyReader};
 use dedupstore::store::{Directory, KeyLookup, StoreError};
 use dedupstore::theory::{CurrentRates, current_rates};
-use dedupstore_view::printable;
+use dedupstore_view::{moment, printable, span};
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::json_bytes;
+use crate::lookup_time::{KeyTimes, LookupTime, when_forgotten};
 use crate::output::Output;
-use crate::table::percent;
+use crate::table::{percent, plural};
 
 /// Show why a store reports a key as new or seen, and how certain that is
 ///
@@ -31,7 +33,8 @@ pub struct Arguments {
     #[arg(value_name = "KEY")]
     key: OsString,
 
-    /// Print one JSON object
+    /// Print one JSON object. Where `key` or `normalized` is not UTF-8, `key_bytes` or
+    /// `normalized_bytes` has its bytes as hexadecimal digits
     #[arg(long)]
     json: bool,
 }
@@ -53,13 +56,16 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
 }
 
 struct Explanation {
-    key: String,
-    normalized: String,
+    key: Vec<u8>,
+    normalized: Vec<u8>,
     fingerprint: u64,
     verdict: Verdict,
     /// Whether the verdict New can be wrong: the key may have been forgotten.
     may_have_forgotten: bool,
     evidence: Evidence,
+    /// When the key was last new and will be forgotten, if the filter has a window in seconds and
+    /// the verdict is Seen.
+    times: Option<KeyTimes>,
 }
 
 /// The number of cells shown; `--json` has all.
@@ -69,6 +75,7 @@ impl Explanation {
     fn of(store: &mut KeyLookup<Directory>, arguments: &Arguments) -> Result<Self, Failure> {
         let rule = store.parameters().key_rule(&KeyOptions::default());
         let rule = rule.map_err(Failure::store(&arguments.store))?;
+        LookupTime::of(store, &rule, None)?;
         let key = arguments.key.as_encoded_bytes();
         let mut reader = KeyReader::of(rule);
         let normalized = written_key(store, &mut reader, key);
@@ -77,9 +84,13 @@ impl Explanation {
         let evidence = store
             .evidence(fingerprint)
             .map_err(Failure::store(&arguments.store))?;
+        let forgotten_at = store
+            .forgotten_at_step(fingerprint)
+            .map_err(Failure::store(&arguments.store))?;
         Ok(Explanation {
-            key: String::from_utf8_lossy(key).into_owned(),
-            normalized: String::from_utf8_lossy(reader.shown(&normalized)).into_owned(),
+            times: when_forgotten(store, forgotten_at),
+            key: key.to_vec(),
+            normalized: reader.shown(&normalized).to_vec(),
             fingerprint: fingerprint.0,
             verdict: evidence.verdict(),
             may_have_forgotten: store
@@ -97,6 +108,7 @@ impl Explanation {
                 "offset_bits": place.offset_bits,
                 "width_bits": place.width_bits,
                 "value": place.value,
+                "steps_ago": self.steps_ago(store, place),
             })
         };
         let links = self.evidence.links.iter().map(object);
@@ -108,10 +120,10 @@ impl Explanation {
                 cell
             })
         });
-        json!({
+        let mut object = json!({
             "schema": 1,
-            "key": self.key,
-            "normalized": self.normalized,
+            "key": "",
+            "normalized": "",
             "fingerprint": format!("{:016x}", self.fingerprint),
             "filter": store.spec().to_string(),
             "verdict": verdict_name(self.verdict),
@@ -122,16 +134,24 @@ impl Explanation {
             "load": store.load(),
             "estimated_fpr": store.false_positive_rate(),
             "may_have_forgotten": self.may_have_forgotten,
+            "last_new_unix_seconds": self.times.map(|it| [it.new_from, it.new_until]),
+            "forgotten_unix_seconds": self.times.map(|it| it.forgotten),
             "predicted_fnr": rates(store).map(|rates| rates.fnr),
-        })
+        });
+        json_bytes::insert(&mut object, "key", &self.key);
+        json_bytes::insert(&mut object, "normalized", &self.normalized);
+        object
     }
 
     fn page(&self, store: &KeyLookup<Directory>) -> String {
         let mut page = String::new();
         let mut row = |label: &str, text: &str| page += &format!("{label:<12} {text}\n");
-        row("key", &printable(&self.key));
+        row("key", &printable(&String::from_utf8_lossy(&self.key)));
         if self.normalized != self.key {
-            row("normalized", &printable(&self.normalized));
+            row(
+                "normalized",
+                &printable(&String::from_utf8_lossy(&self.normalized)),
+            );
         }
         row("fingerprint", &format!("{:016x}", self.fingerprint));
         row("filter", &store.spec().to_string());
@@ -140,11 +160,12 @@ impl Explanation {
         for place in cells.iter().take(MAX_ROWS) {
             let offset = place.offset_bits;
             let text = format!(
-                "{} at byte {} of the region, bit {}: {}",
+                "{} at byte {} of the region, bit {}: {}{}",
                 place.index,
                 offset / 8,
                 offset % 8,
                 place.value,
+                self.age(store, place),
             );
             row(place.meaning, &text);
         }
@@ -154,8 +175,41 @@ impl Explanation {
         }
         row("verdict", verdict_name(self.verdict));
         row("because", &self.because(store));
+        if let Some(times) = self.times {
+            let (from, until) = (moment(times.new_from), moment(times.new_until));
+            row("last new", &format!("from {from} to {until}"));
+            row("forgotten", &format!("from {} on", moment(times.forgotten)));
+        }
         row("certainty", &self.certainty(store));
         page
+    }
+
+    /// Returns how many steps ago a cell was set, if it holds a step.
+    fn steps_ago(&self, store: &KeyLookup<Directory>, place: &EvidenceCell) -> Option<u64> {
+        let clock = store.filter().window()?;
+        let required = self.evidence.required;
+        required.steps_ago(place.value, clock.age_limit())
+    }
+
+    /// Says when a cell was set, if it holds a step.
+    fn age(&self, store: &KeyLookup<Directory>, place: &EvidenceCell) -> String {
+        let age = self.steps_ago(store, place);
+        let Some((clock, steps)) = store.filter().window().zip(age) else {
+            return String::new();
+        };
+        let left = match steps > clock.age_limit() {
+            true => ", has left the window",
+            false => "",
+        };
+        let ago = match (steps, clock.kind()) {
+            (0, _) => "in the present step".to_owned(),
+            (steps, ClockKind::Seconds) => {
+                let length = span(steps.saturating_mul(clock.step()));
+                format!("{} ago ({length})", plural(steps, "step"))
+            }
+            (steps, _) => format!("{} ago", plural(steps, "step")),
+        };
+        format!(", set {ago}{left}")
     }
 
     fn because(&self, store: &KeyLookup<Directory>) -> String {

@@ -4,18 +4,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dedupstore::SeenSet;
 use dedupstore::store::{CreateOptions, Durability};
+use dedupstore::{DEFAULT_MEMORY, SeenSet};
 
 use crate::cli::GlobalArguments;
 use crate::default_filter;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
+use crate::filter_choice::WindowQuestion;
 use crate::filter_run::FilterRun;
+use crate::given_filter::check_times_are_used;
 use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::lookup_backend::LookupBackend;
+use crate::machine_clock::TimeSource;
 use crate::memory_backend::MemoryBackend;
+use crate::metrics;
 use crate::open_store::{self, Opening};
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
@@ -48,8 +52,9 @@ pub struct Arguments {
     input: InputArguments,
 
     /// Stop with exit code 3 before the false positive rate exceeds P, like 0.01 or 1%: no line
-    /// of the batch that would exceed it is printed or recorded. Overrides, for this run, the
-    /// limit with which a store was created; 1 lifts it
+    /// of the batch that would exceed it is printed or recorded. A store that this run creates
+    /// records the limit for later runs. Overrides, for this run, the limit of an existing store;
+    /// 1 lifts it
     #[arg(long, value_name = "P", value_parser = value_parsers::limit)]
     pub max_fpr: Option<f64>,
 
@@ -103,8 +108,12 @@ fn long_about() -> String {
          The fuller a filter is, the more new lines it drops. A warning on standard error says when \
          1 %, 10 % and 100 % of the new keys are dropped; --quiet suppresses it, and --max-fpr stops \
          the run instead.\n\n\
+         With --window, a key is forgotten when its span has passed since it was last new, by the \
+         clock of the machine or by the times of the lines (--time-field, --time-json-key). A late \
+         line, a line without a readable time, and a line whose time is too far ahead count at the \
+         time before them.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
-         an existing one keeps its filter, memory, seed and key options, so later runs need none. \
+         an existing one keeps its filter, memory, seed, key and time options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
          but it is never lost. SIGINT and SIGTERM close the store first; SIGHUP takes a \
          checkpoint, and the run goes on.",
@@ -118,6 +127,7 @@ Examples:
   dedupstore filter links.dds today.txt >> new.txt   only lines that no earlier run has seen
   dedupstore filter --field 7 --stats json access.log.*.gz
   dedupstore filter links.dds --json-key request.url --normalize crawl crawl.jsonl.zst
+  dedupstore filter pages.dds --window 7d --field 7 --time-field 4 access.log
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
@@ -131,6 +141,10 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
     let key = arguments.key.options();
     let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
+    // Before a store is created.
+    if let Some(path) = &arguments.metrics {
+        metrics::check(path, store.as_deref())?;
+    }
     let run = FilterRun::new(inputs, &arguments, store.as_deref(), global.quiet);
     let (outcome, rule) = match store {
         None if let Some(option) = arguments.store_option() => {
@@ -140,25 +154,35 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
         }
         None => {
             let rule = key.rule()?;
-            let mut backend = MemoryBackend::new(new_set(&arguments)?);
+            let time = TimeSource::of(&rule);
+            let mut backend = MemoryBackend::new(new_set(&arguments)?, time);
             (run.filter(&mut backend, &rule, None)?, rule)
         }
         Some(path) if arguments.dry_run => match look_at(&path, &arguments)? {
             Some(mut store) => {
                 let rule = store.parameters().key_rule(&key);
                 let rule = rule.map_err(Failure::store(&path))?;
+                store.follow(TimeSource::of(&rule));
                 let max_fpr = store.max_fpr();
                 (run.filter(&mut store, &rule, max_fpr)?, rule)
             }
             None => {
                 let rule = key.rule()?;
-                let mut backend = MemoryBackend::new(new_set(&arguments)?);
+                let time = TimeSource::of(&rule);
+                let mut backend = MemoryBackend::new(new_set(&arguments)?, time);
                 (run.filter(&mut backend, &rule, None)?, rule)
             }
         },
         Some(path) => {
+            let exists = std::fs::symlink_metadata(&path).is_ok();
+            let options = match exists || arguments.no_create {
+                true => arguments.filter.options()?,
+                false => new_options(&arguments)?,
+            };
             let opening = Opening {
-                options: &store_options(&arguments),
+                options: &options.key(key.clone()),
+                // A limit of 1 lifts any other; it is not one to remember.
+                max_fpr: arguments.max_fpr.filter(|&rate| rate < 1.0),
                 durability: arguments.sync.unwrap_or_default(),
                 create: !arguments.no_create,
                 wait: arguments.wait,
@@ -167,7 +191,7 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
             let rule = store.parameters().key_rule(&key);
             let rule = rule.map_err(Failure::store(&path))?;
             let max_fpr = store.max_fpr();
-            let mut backend = StoreBackend::new(store);
+            let mut backend = StoreBackend::new(store, TimeSource::of(&rule));
             let outcome = run.filter(&mut backend, &rule, max_fpr);
             // Also if the output failed: the store keeps what was delivered before that.
             let closed = backend.close();
@@ -218,14 +242,23 @@ fn split_store(mut paths: Vec<PathBuf>) -> Result<(Option<PathBuf>, Vec<PathBuf>
     }
 }
 
-/// Returns the options of a new store, which an existing one must agree with.
-fn store_options(arguments: &Arguments) -> CreateOptions {
-    arguments.filter.options().key(arguments.key.options())
+/// Returns the options of a new store or set: with a window, the filter is chosen.
+fn new_options(arguments: &Arguments) -> Result<CreateOptions, Failure> {
+    let mut options = arguments.filter.options()?;
+    if let (Some(seconds), None) = (arguments.filter.window, options.spec()) {
+        let memory = arguments.filter.memory.map(|bytes| bytes.saturating_mul(8));
+        let memory_bits = memory.unwrap_or(DEFAULT_MEMORY.bits());
+        let chosen = WindowQuestion::of(seconds).choose(memory_bits)?;
+        options = options.filter(chosen.filter);
+    }
+    let spec = options.spec().cloned().unwrap_or_default();
+    check_times_are_used(&spec, arguments.key.options().time.is_some())?;
+    Ok(options)
 }
 
 /// Creates an empty set in memory.
 fn new_set(arguments: &Arguments) -> Result<SeenSet, Failure> {
-    Ok(arguments.filter.options().in_memory()?)
+    Ok(new_options(arguments)?.in_memory()?)
 }
 
 /// Opens a store that is only read; None if there is none and it would be created.
@@ -235,7 +268,7 @@ fn look_at(path: &Path, arguments: &Arguments) -> Result<Option<LookupBackend>, 
     }
     let store = LookupBackend::open(path)?;
     store
-        .check_agreement(&store_options(arguments))
+        .check_agreement(&arguments.filter.options()?.key(arguments.key.options()))
         .map_err(Failure::store(path))?;
     Ok(Some(store))
 }

@@ -1,5 +1,7 @@
 //! `dedupstore generate`: prints a synthetic stream.
 
+use std::io::Write;
+
 use clap::Args;
 use dedupstore::lab::{LogFormat, STREAM_FORMS, StreamSpec};
 
@@ -32,6 +34,11 @@ pub struct Arguments {
     /// or a JSON object that describes a click
     #[arg(long = "as", value_name = "keys|access-log|clicks", default_value_t)]
     form: LogFormat,
+
+    /// Print the time before each key, in seconds since the start of the stream, and a tab. Keys
+    /// come one per second, except in `burst`
+    #[arg(long)]
+    with_time: bool,
 }
 
 /// Returns the list of streams for the help.
@@ -42,10 +49,23 @@ pub fn streams_help() -> String {
 }
 
 pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
+    if arguments.with_time && arguments.form != LogFormat::Keys {
+        return Err(Failure::Usage(format!(
+            "--with-time is for keys; the lines of --as {} have a time already",
+            arguments.form
+        )));
+    }
     let mut output = Output::standard()?;
     let mut stream = arguments.stream.open(arguments.count, arguments.seed);
     let mut line = Vec::new();
-    while arguments.form.append_line(&mut stream, &mut line) {
+    loop {
+        if arguments.with_time {
+            // Writing to a vector cannot fail.
+            let _ = write!(line, "{}\t", stream.next_second());
+        }
+        if !arguments.form.append_line(&mut stream, &mut line) {
+            break;
+        }
         output.put(&line)?;
         line.clear();
     }

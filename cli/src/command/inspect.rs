@@ -39,8 +39,21 @@ pub struct Arguments {
 
     /// Repeat until interrupted, every 2 seconds or at this interval, and show rates
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "2s",
-          require_equals = true, value_parser = value_parsers::time)]
+          require_equals = true, value_parser = interval)]
     watch: Option<Duration>,
+}
+
+/// Without a pause, reading the store would take a whole processor.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Parses the interval of --watch.
+fn interval(text: &str) -> Result<Duration, String> {
+    match value_parsers::time(text)? {
+        time if time < SHORTEST_INTERVAL => Err(format!(
+            "expected a time of at least 10ms, like 2s; found `{text}`"
+        )),
+        time => Ok(time),
+    }
 }
 
 /// The size up to which a region and a log are read without being asked to. In the time that

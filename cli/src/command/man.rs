@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
@@ -53,7 +53,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    page.extend(synopsis(command, &man)?);
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     if command.has_subcommands() {
@@ -63,6 +63,26 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     sections(&after_help.unwrap_or_default()).to_writer(&mut page)?;
     man.render_version_section(&mut page)?;
     Ok(page)
+}
+
+/// Renders the synopsis, with an ellipsis after arguments that can be repeated, which clap_mangen
+/// leaves out.
+fn synopsis(command: &Command, man: &Man) -> io::Result<Vec<u8>> {
+    let mut section = Vec::new();
+    man.render_synopsis_section(&mut section)?;
+    let mut section = String::from_utf8_lossy(&section).into_owned();
+    let repeated = command.get_positionals().filter(|argument| {
+        let values = argument.get_num_args();
+        values.is_some_and(|values| values.max_values() > 1)
+            || matches!(argument.get_action(), ArgAction::Append)
+    });
+    for name in repeated.filter_map(Arg::get_value_names).flatten() {
+        for [open, close] in [["[", "]"], ["<", ">"]] {
+            let once = format!("{open}\\fI{name}\\fR{close}");
+            section = section.replace(&once, &format!("{once}..."));
+        }
+    }
+    Ok(section.into_bytes())
 }
 
 /// Turns a text with headings such as `Examples:` into sections with unfilled lines.

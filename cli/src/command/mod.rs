@@ -21,6 +21,7 @@ mod playground;
 mod repair;
 mod reproduce;
 mod simulate;
+mod simulated_log;
 mod verify;
 
 use clap::Subcommand;
@@ -45,15 +46,17 @@ macro_rules! commands {
             }
 
             /// Returns whether the command does nothing useful without standard output. The
-            /// others change stores and report that on standard error, or only if asked to.
-            pub fn prints_data(&self) -> bool {
-                !matches!(
-                    self,
+            /// others change stores and report that on standard error, or only if asked to, or
+            /// their answer is the exit code.
+            pub fn prints_data(&self, global: &GlobalArguments) -> bool {
+                match self {
                     Command::Create(_)
-                        | Command::Backup(_)
-                        | Command::Checkpoint(_)
-                        | Command::Merge(_)
-                )
+                    | Command::Backup(_)
+                    | Command::Checkpoint(_)
+                    | Command::Merge(_) => false,
+                    Command::Contains(_) => !global.quiet,
+                    _ => true,
+                }
             }
         }
     };

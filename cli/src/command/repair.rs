@@ -39,11 +39,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     leftovers::report(path, global.quiet);
     let _cleanup = CleanupOnSignal::start();
     let repair = || repair(path, arguments.accept_loss);
-    let repaired = arguments.wait.until_free(global.quiet, repair);
-    let report = repaired.map_err(|error| Failure::Repair {
-        path: path.clone(),
-        error,
-    })?;
+    let report = arguments.wait.until_free(path, global.quiet, repair)?;
     let mut output = Output::standard()?;
     for finding in &report.findings {
         output.text(&format!("{finding}\n"))?;

@@ -21,7 +21,8 @@ use crate::value_parsers;
 /// Error rates depend on the memory per key, not on the length of the stream. So a hundredth of
 /// the stream in a hundredth of the memory reproduces a table within a fraction of a percent.
 /// Errors that are too rare at that scale are measured with several seeds. The same scale gives
-/// the same numbers on every machine. Notes explain where a paper is wrong.
+/// the same numbers on every machine. Notes explain where a paper is wrong. Where a paper prints
+/// a curve without numbers, there is nothing to deviate from: only the shape can be compared.
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub struct Arguments {
@@ -64,6 +65,7 @@ fn help() -> String {
     let papers = definitions(papers);
     format!(
         "Papers:\n{papers}\nExamples:\n  dedupstore reproduce 000 4\n  dedupstore reproduce 003 --json\n  \
+            dedupstore reproduce 001 9\n  \
             dedupstore reproduce 000 9 --row '512 MB' --column SBF --scale 1\n"
     )
 }
@@ -222,7 +224,7 @@ impl Printer {
             cell.row.clone(),
             cell.column.to_owned(),
             cell.metric.name().to_owned(),
-            cell.paper_value.to_string(),
+            cell.paper_value.map_or("–".to_owned(), |it| it.to_string()),
             cell.measured.map_or("–".to_owned(), significant),
             cell.deviation
                 .map_or("–".to_owned(), |share| format!("{:+.1} %", 100.0 * share)),
@@ -257,6 +259,9 @@ impl Printer {
 
 /// Formats a number with four significant digits.
 fn significant(number: f64) -> String {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
     let whole_digits = number.abs().max(1e-9).log10().floor() as i32 + 1;
     format!("{number:.*}", (4 - whole_digits).clamp(0, 6) as usize)
 }

@@ -9,9 +9,11 @@ use dedupstore::{ByteSize, FilterSpec, registry};
 
 use crate::cli::GlobalArguments;
 use crate::command::generate::streams_help;
+use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
 use crate::error::Failure;
+use crate::given_filter::{GivenFilter, all_with_window, has_window};
 use crate::html_report;
-use crate::input::{Block, InputArguments, Inputs};
+use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::missing_keys;
 use crate::output::Output;
@@ -37,6 +39,12 @@ pub struct Arguments {
           value_parser = value_parsers::filter_spec_or_all())]
     filters: Vec<String>,
 
+    /// Measure only filters with a window, and give them this span, as in 7d, 12h, 90m or 30s.
+    /// The times of a log are read as the options say, or recognized; a synthetic stream has one
+    /// key per second. A key is a repeat if the filter delivered it within the span
+    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window)]
+    window: Option<u64>,
+
     #[arg(short, long = "memory", help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
     memories: Vec<u64>,
 
@@ -44,7 +52,7 @@ pub struct Arguments {
     #[arg(long = "memory-bits", value_name = "N", value_parser = value_parsers::count)]
     memories_bits: Vec<u64>,
 
-    /// A synthetic stream instead of a log
+    /// A synthetic stream instead of a log; its keys come one per second, except in `burst`
     #[arg(long, value_name = "STREAM")]
     stream: Option<StreamSpec>,
 
@@ -84,6 +92,7 @@ fn help() -> String {
     format!(
         "Examples:\n  \
          dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
+         dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
          dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n\n{}",
         streams_help()
     )
@@ -93,7 +102,7 @@ fn help() -> String {
 const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 10);
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let filters = filters(&arguments.filters)?;
+    let filters = filters(&arguments.filters, arguments.window)?;
     let mut memories_bits = arguments.memories_bits.clone();
     memories_bits.extend(
         arguments
@@ -124,7 +133,14 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
             let name = inputs.name();
             let empty = Simulation::new(arguments.seed, Truth::for_fingerprints());
             let mut simulation = with_filters(empty)?;
-            let skipped = over_log(&mut simulation, &inputs, &arguments.key)?;
+            let log = SimulatedLog {
+                inputs: &inputs,
+                rule: arguments.key.rule()?,
+                times: times(&arguments.filters, arguments.window, &arguments.key)?,
+                window: arguments.window,
+                quiet: global.quiet,
+            };
+            let skipped = log.run(&mut simulation)?;
             if let Some(too_long) = inputs.too_long(skipped.too_long, "skipped")
                 && !global.quiet
             {
@@ -154,23 +170,58 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     output.flush()
 }
 
-fn filters(specs: &[String]) -> Result<Vec<FilterSpec>, Failure> {
-    let all = || registry().iter().copied().map(FilterSpec::with_defaults);
+/// Returns the filters to run. A window is given to each of them, or to all that can have one.
+fn filters(specs: &[String], window: Option<u64>) -> Result<Vec<FilterSpec>, Failure> {
+    let all = || match window {
+        Some(seconds) => all_with_window(seconds),
+        None => Ok(registry()
+            .iter()
+            .copied()
+            .map(FilterSpec::with_defaults)
+            .collect()),
+    };
     if specs.is_empty() {
-        return Ok(all().collect());
+        return all();
     }
     let mut filters = Vec::new();
     for spec in specs {
         match spec.as_str() {
-            "all" => filters.extend(all()),
-            spec => filters.push(spec.parse().map_err(|error| {
-                Failure::Usage(format!(
-                    "--filter {spec}: {error}; `dedupstore filters` lists the filters"
-                ))
-            })?),
+            "all" => filters.extend(all()?),
+            spec => filters.push(given(spec)?.with_window(window)?),
         }
     }
     Ok(filters)
+}
+
+fn given(spec: &str) -> Result<GivenFilter, Failure> {
+    spec.parse().map_err(|error| {
+        Failure::Usage(format!(
+            "--filter {spec}: {error}; `dedupstore filters` lists the filters"
+        ))
+    })
+}
+
+/// Returns whether the times of a log are read. A filter with a window that is named uses them if
+/// there are any; without them, there is one key per second. With --window they are required.
+fn times(specs: &[String], window: Option<u64>, key: &KeyArguments) -> Result<Times, Failure> {
+    let named = specs.iter().filter(|spec| *spec != "all");
+    let mut uses_time = false;
+    for spec in named {
+        uses_time |= given(spec)?.spec.window_seconds().is_some();
+    }
+    let has_time = key.options().time.is_some();
+    match (window, uses_time) {
+        (None, false) if has_time => Err(Failure::Usage(
+            "no filter that was named has a window in seconds, so the times of lines have no \
+             meaning; give --window SPAN, for example --window 7d, or omit --time-field and \
+             --time-json-key"
+                .to_owned(),
+        )),
+        (Some(_), _) => Ok(Times::Required),
+        (None, true) if has_time => Ok(Times::Required),
+        (None, true) => Ok(Times::IfRecognized),
+        (None, false) => Ok(Times::Unused),
+    }
 }
 
 fn over_stream(
@@ -188,46 +239,10 @@ fn over_stream(
     simulation
 }
 
-/// The numbers of lines that a simulation skips.
-#[derive(Default)]
-struct Skipped {
-    without_key: u64,
-    too_long: u64,
-}
-
-/// Runs the simulation over a log.
-fn over_log(
-    simulation: &mut Simulation,
-    inputs: &Inputs,
-    key: &KeyArguments,
-) -> Result<Skipped, Failure> {
-    let clock = WallClock::start();
-    let (mut keys, line_end) = key.reader()?;
-    let (mut without_key, mut too_long) = (0, 0);
-    let mut push = |simulation: &mut Simulation, content: &[u8]| match keys.key(content) {
-        Some(key) => simulation.push_key(key, &clock),
-        None => without_key += 1,
-    };
-    inputs.for_each_block(line_end, |block| {
-        match block {
-            Block::Lines(lines) => lines.for_each(|line| push(simulation, line.content)),
-            Block::Unterminated(line) => push(simulation, line.content),
-            Block::LongLine(piece) => too_long += u64::from(piece.is_first),
-            Block::Pause => {}
-        }
-        Ok(())
-    })?;
-    simulation.flush(&clock);
-    Ok(Skipped {
-        without_key,
-        too_long,
-    })
-}
-
-struct WallClock(Instant);
+pub(super) struct WallClock(Instant);
 
 impl WallClock {
-    fn start() -> Self {
+    pub fn start() -> Self {
         WallClock(Instant::now())
     }
 }
@@ -295,12 +310,19 @@ fn as_table(runs: &[RunSummary]) -> String {
             ]
         })
         .collect();
+    // Which keys are new and which are repeats depends on the filter if it has a window.
+    let is_same = |run: &&RunSummary| {
+        let spec = run.filter.parse::<FilterSpec>();
+        spec.is_ok_and(|spec| !has_window(&spec))
+    };
+    let counts = runs.iter().find(is_same).map_or(String::new(), |run| {
+        let (distinct, repeats) = (grouped(run.distinct), plural(run.repeats, "repeat"));
+        format!(", {distinct} distinct, {repeats}")
+    });
     format!(
-        "{}: {}, {} distinct, {}{}\n\n{}",
+        "{}: {}{counts}{}\n\n{}",
         first.stream,
         plural(first.count, "key"),
-        grouped(first.distinct),
-        plural(first.repeats, "repeat"),
         repeat_distances(&first.gaps),
         render(
             &[

@@ -35,8 +35,12 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
     leftovers::report(path, global.quiet);
-    let findings = match arguments.wait.until_free(global.quiet, || verify(path)) {
-        Err(error @ StoreError::InUse { .. }) => {
+    let verify = || verify(path);
+    let findings = match arguments.wait.until_free(path, global.quiet, verify) {
+        Err(Failure::Store {
+            error: error @ StoreError::InUse { .. },
+            ..
+        }) => {
             let path = path.display();
             return Err(Failure::Usage(format!(
                 "{error}, whose writes would look like corruption; wait until it ends (with \
@@ -44,7 +48,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
                  && dedupstore verify COPY.dds"
             )));
         }
-        verified => verified.map_err(Failure::store(path))?,
+        verified => verified?,
     };
     let mut output = Output::standard()?;
     if arguments.json {

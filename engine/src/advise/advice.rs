@@ -1,10 +1,9 @@
 //! Ranks the candidates and gives the advice.
 
-use super::candidate::candidates;
 use super::cheaper::{self, Cheaper};
 use super::question::Question;
 use super::trial::Trial;
-use super::{assumed, measured, reason};
+use super::{assumed, candidate, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::seen_set::CreateError;
 use crate::theory::information;
@@ -240,7 +239,7 @@ fn fastest(
 
 /// Returns the error of the first candidate that could not be built.
 fn too_small(question: &Question<'_>) -> BuildError {
-    let refused = candidates(question.bits_per_key(), question.preference)
+    let refused = candidate::of_question(question)
         .iter()
         .find_map(|filter| AnyFilter::build(filter, question.memory_bits).err());
     refused.unwrap_or(BuildError::TooSmall {

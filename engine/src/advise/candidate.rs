@@ -5,7 +5,7 @@
 //! value to twice. Filters that forget have the width of a fingerprint as a parameter: more bits
 //! give fewer false positives and room for fewer keys.
 
-use super::question::Preference;
+use super::question::{Preference, Question};
 use crate::filter::{FilterSpec, Kind, Origin, PossibleErrors, Value};
 
 /// Returns whether a filter comes from one of the three papers on duplicates in streams. These
@@ -56,6 +56,53 @@ pub fn candidates(bits_per_key: Option<f64>, preference: Preference) -> Vec<Filt
     parsed(&texts)
 }
 
+/// Returns the configurations of filters with a window of so many seconds. `bits_per_key` is per
+/// key in the window.
+pub fn window_candidates(
+    seconds: u64,
+    bits_per_key: Option<f64>,
+    preference: Preference,
+) -> Vec<FilterSpec> {
+    let span = format!("span={}", seconds.max(1));
+    // No filter with a window excludes false positives; wide fingerprints make them rare.
+    let widths_of_fingerprints: &[u64] = match preference {
+        Preference::NoDrops => &[24, 28, 32],
+        Preference::NoRepeats => &[],
+        Preference::Balanced => &[6, 8, 10, 12, 14, 16, 20],
+    };
+    let stamped = widths_of_fingerprints.iter();
+    let mut texts: Vec<String> = stamped
+        .map(|bits| format!("stamped:bits={bits},{span}"))
+        .collect();
+    if preference != Preference::NoDrops {
+        let timers = bits_per_key.map(|bits| bits / BITS_PER_TIMER);
+        for k in widths(timers) {
+            texts.extend(
+                ["shared", "blocked"].map(|layout| format!("window:k={k},{span},layout={layout}")),
+            );
+        }
+        texts.extend([3, 4, 5, 6, 7, 8, 10, 12].map(|k| format!("apbf:k={k},{span}")));
+    }
+    parsed(&texts)
+}
+
+/// Returns the configurations to evaluate by theory.
+pub(super) fn of_question(question: &Question<'_>) -> Vec<FilterSpec> {
+    let (bits_per_key, preference) = (question.bits_per_key(), question.preference);
+    match question.window {
+        None => candidates(bits_per_key, preference),
+        Some(seconds) => window_candidates(seconds, bits_per_key, preference),
+    }
+}
+
+/// Returns the configurations to run over the question's sample.
+pub(super) fn for_trial_of(question: &Question<'_>) -> Vec<FilterSpec> {
+    match question.window {
+        None => for_trial(question.bits_per_key(), question.preference),
+        Some(_) => of_question(question),
+    }
+}
+
 /// Returns the configurations to run over a sample: more than for theory, because theory is less
 /// exact for skew and drift.
 pub(super) fn for_trial(bits_per_key: Option<f64>, preference: Preference) -> Vec<FilterSpec> {
@@ -77,11 +124,17 @@ pub(super) fn for_trial(bits_per_key: Option<f64>, preference: Preference) -> Ve
     filters
 }
 
+/// The parameters of a window, which the question decides.
+const OF_THE_WINDOW: [&str; 4] = ["span", "step", "clock", "equal"];
+/// The width of a timer with as many steps per span as by default.
+const BITS_PER_TIMER: f64 = 4.0;
+
 /// Returns the filter with one parameter changed: a number by an eighth, a word to another word.
 pub(super) fn neighbours(filter: &FilterSpec, preference: Preference) -> Vec<FilterSpec> {
     let mut texts: Vec<(&'static str, String)> = Vec::new();
     for (parameter, value) in filter.values() {
         match (parameter.kind, value) {
+            _ if OF_THE_WINDOW.contains(&parameter.name) => {}
             (_, Value::Integer(number)) => {
                 let step = (number / 8).max(1);
                 let around = [number.checked_sub(step), Some(number + step)];
@@ -106,12 +159,24 @@ pub(super) fn neighbours(filter: &FilterSpec, preference: Preference) -> Vec<Fil
 fn satisfies(preference: Preference, filter: &FilterSpec) -> bool {
     match preference {
         Preference::Balanced => true,
-        Preference::NoDrops => filter.descriptor().errors == PossibleErrors::FalseNegatives,
+        // Filters with a window have false positives; they are rare with wide fingerprints.
+        Preference::NoDrops => {
+            filter.descriptor().errors == PossibleErrors::FalseNegatives
+                || is_stamped_with_wide_fingerprints(filter)
+        }
         Preference::NoRepeats => {
             filter.descriptor().errors == PossibleErrors::FalsePositives
                 || filter.to_string().ends_with("cap=100")
         }
     }
+}
+
+fn is_stamped_with_wide_fingerprints(filter: &FilterSpec) -> bool {
+    let mut values = filter.values();
+    filter.descriptor().name == "stamped"
+        && values.any(|(parameter, value)| {
+            parameter.name == "bits" && matches!(value, Value::Integer(24..))
+        })
 }
 
 /// Returns values of k around the best of a full Bloom filter.
@@ -212,6 +277,13 @@ mod tests {
         assert_eq!(paper_candidates().len(), 4 * 8 + 4 * 2);
         assert_eq!(paper_examples().len(), 3);
         assert!(paper_candidates().iter().all(is_from_papers));
+        for bits in [None, Some(2.0), Some(40.0)] {
+            let count = |preference| window_candidates(86_400, bits, preference).len();
+            let timers = 2 * widths(bits.map(|bits| bits / BITS_PER_TIMER)).len();
+            assert_eq!(count(Preference::Balanced), timers + 7 + 8);
+            assert_eq!(count(Preference::NoRepeats), timers + 8);
+            assert_eq!(count(Preference::NoDrops), 3);
+        }
     }
 
     #[test]
@@ -231,12 +303,20 @@ mod tests {
         );
         assert_eq!(of("buffer:policy=lru"), ["buffer:policy=clock"]);
         assert_eq!(of("slot:values=1"), ["slot:values=2"]);
+        assert_eq!(
+            of("stamped:bits=12,span=3600"),
+            [
+                "stamped:bits=11,span=3600,step=0,clock=seconds",
+                "stamped:bits=13,span=3600,step=0,clock=seconds"
+            ]
+        );
     }
 
     #[test]
     fn preferences_exclude_filters_that_can_make_the_error() {
         for preference in [Preference::NoDrops, Preference::NoRepeats] {
-            for filter in for_trial(Some(8.0), preference) {
+            let windows = window_candidates(3600, Some(30.0), preference);
+            for filter in for_trial(Some(8.0), preference).into_iter().chain(windows) {
                 assert!(satisfies(preference, &filter), "{filter}");
                 for neighbour in neighbours(&filter, preference) {
                     assert!(satisfies(preference, &neighbour), "{neighbour}");

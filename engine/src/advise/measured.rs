@@ -43,16 +43,13 @@ pub(super) fn estimates(question: &Question<'_>, full: &Trial) -> Result<Estimat
     let one_in = question.sample.map_or(1, |sample| sample.one_in());
     let short = full.shortened(one_in.ilog2());
     let mut round = Round::new(question, short.as_ref().unwrap_or(full));
-    round.run(&candidate::for_trial(
-        question.bits_per_key(),
-        question.preference,
-    ))?;
+    round.run(&candidate::for_trial_of(question))?;
     let leaders = round.best_of_each_filter();
     for leader in leaders.iter().take(LEADERS) {
         round.run(&neighbours(leader, question.preference))?;
     }
     let mut papers = Round::new(question, round.trial);
-    if question.preference == Preference::Balanced {
+    if question.preference == Preference::Balanced && question.window.is_none() {
         papers.run(&candidate::paper_candidates())?;
     }
     let papers = papers.sorted();
@@ -121,12 +118,12 @@ impl<'a> Round<'a> {
     fn rates(&self, result: &TrialResult) -> (f64, f64) {
         let (dropped, missed) = result.errors();
         let rate = |errors: u64, of: u64, predicted: Option<f64>| {
-            combined_rate(errors, (of * result.passes).max(1), predicted)
+            combined_rate(errors, of.max(1), predicted)
         };
         let predicted = result.predicted;
         (
-            rate(dropped, self.trial.distinct, predicted.map(|it| it.0)),
-            rate(missed, self.trial.repeats(), predicted.map(|it| it.1)),
+            rate(dropped, result.new, predicted.map(|it| it.0)),
+            rate(missed, result.repeats, predicted.map(|it| it.1)),
         )
     }
 
@@ -148,14 +145,10 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn first_share(&self) -> f64 {
-        self.trial.distinct as f64 / self.trial.count().max(1) as f64
-    }
-
     /// Returns the sort key: the factor by which the bounds are exceeded, then the cost.
     fn rank(&self, result: &TrialResult) -> (f64, f64) {
         let (fpr, fnr) = self.rates(result);
-        let cost = self.question.cost(fpr, fnr, self.first_share());
+        let cost = self.question.cost(fpr, fnr, result.new_share());
         (self.question.excess(fpr, fnr), cost)
     }
 
@@ -229,7 +222,7 @@ impl<'a> Round<'a> {
 
     fn estimate(&self, result: &TrialResult) -> Estimate {
         let (fpr, fnr) = self.rates(result);
-        let cost = self.question.cost(fpr, fnr, self.first_share());
+        let cost = self.question.cost(fpr, fnr, result.new_share());
         let all = (self.trial.count() * result.passes) as f64;
         let parts = result.dropped.iter().zip(&result.missed);
         let parts = parts.map(|(&dropped, &missed)| {

@@ -21,7 +21,7 @@ mod sizing;
 mod trial;
 
 pub use advice::{Advice, Confidence, Estimate};
-pub use candidate::{candidates, is_from_papers, paper_candidates};
+pub use candidate::{candidates, is_from_papers, paper_candidates, window_candidates};
 pub use cheaper::{Cheaper, WhyNotChosen};
 pub use question::{Preference, Question};
 pub use sample::Sample;

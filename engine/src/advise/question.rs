@@ -29,9 +29,13 @@ impl Preference {
 pub struct Question<'a> {
     /// The memory of the filter.
     pub memory_bits: u64,
-    /// The expected number of distinct keys.
+    /// The time in seconds after which a key must come again; None if it must never come again.
+    /// The choice is then among filters with a window, and a key is a repeat if the filter
+    /// delivered it within that time.
+    pub window: Option<u64>,
+    /// The expected number of distinct keys; in one window if there is one.
     pub distinct: Option<u64>,
-    /// The expected number of keys, including repeats.
+    /// The expected number of keys, including repeats; in one window if there is one.
     pub count: Option<u64>,
     /// The greatest acceptable false positive rate.
     pub max_fpr: Option<f64>,
@@ -52,6 +56,7 @@ impl Question<'_> {
     pub fn of_memory(memory_bits: u64) -> Self {
         Question {
             memory_bits,
+            window: None,
             distinct: None,
             count: None,
             max_fpr: None,
@@ -63,10 +68,14 @@ impl Question<'_> {
         }
     }
 
-    /// Returns the expected number of distinct keys: the given number, or else that of the
-    /// sampled stream.
+    /// Returns the expected number of distinct keys, in one window if there is one: the given
+    /// number, or else that of the sampled stream.
     pub fn expected_distinct(&self) -> Option<u64> {
-        self.distinct.or(self.sample.map(Sample::stream_distinct))
+        let sampled = self.sample.map(|sample| match self.window {
+            None => sample.stream_distinct(),
+            Some(seconds) => sample.stream_keys_within(seconds),
+        });
+        self.distinct.or(sampled)
     }
 
     /// Returns the bits of memory per expected distinct key.

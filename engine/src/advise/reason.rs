@@ -9,6 +9,9 @@ use crate::filter::{AnyFilter, PossibleErrors};
 pub(super) fn of(question: &Question<'_>, choice: &Estimate, meets_bounds: bool) -> String {
     let name = choice.filter.descriptor().name;
     let memory = match question.bits_per_key() {
+        Some(bits) if question.window.is_some() => {
+            format!("with {} per key in the window", in_bits(bits))
+        }
         Some(bits) => format!("with {} per distinct key", in_bits(bits)),
         None => "with nothing known about the stream".to_owned(),
     };
@@ -18,6 +21,12 @@ pub(super) fn of(question: &Question<'_>, choice: &Estimate, meets_bounds: bool)
         );
     }
     let reason = match question.preference {
+        Preference::NoDrops if question.window.is_some() => {
+            "no filter with a window excludes false positives, and wide fingerprints make them rare"
+        }
+        Preference::NoRepeats if question.window.is_some() => {
+            "no repeat within the window may be missed, so the filter forgets no key before that"
+        }
         Preference::NoDrops => {
             "no new key may be dropped, so the filter keeps whole fingerprints and forgets the oldest"
         }

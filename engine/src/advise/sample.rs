@@ -4,7 +4,7 @@
 //! is kept, all of its repeats are kept, at 1/c of their distance. So a filter with 1/c of the
 //! memory sees the same stream on a smaller scale and has the same error rates.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use crate::filter::Observation;
@@ -38,13 +38,23 @@ impl Sample {
         }
     }
 
-    /// Records the next key of the stream.
+    /// Records the next key of the stream. Its time is its position in the stream, from 0: one
+    /// second per key.
     pub fn record(&mut self, fingerprint: Fingerprint) {
+        let tick = u32::try_from(self.stream_count).unwrap_or(u32::MAX);
+        self.record_at(fingerprint, tick);
+    }
+
+    /// Records the next key of the stream, with its time.
+    pub fn record_at(&mut self, fingerprint: Fingerprint, tick: u32) {
         self.stream_count += 1;
         if !is_sampled(fingerprint, self.sample_bits) {
             return;
         }
-        self.kept.push(fingerprint.into());
+        self.kept.push(Observation {
+            tick,
+            ..fingerprint.into()
+        });
         while self.kept.len() > self.max && self.sample_bits < 63 {
             self.sample_bits += 1;
             let bits = self.sample_bits;
@@ -78,6 +88,30 @@ impl Sample {
     pub fn distinct(&self) -> u64 {
         let first = self.first_occurrences();
         first.iter().filter(|first| **first).count() as u64
+    }
+
+    /// Returns the time from the earliest to the latest observation, in seconds.
+    pub fn seconds(&self) -> u64 {
+        let ticks = || self.kept.iter().map(|it| u64::from(it.tick));
+        let (first, last) = (ticks().min().unwrap_or(0), ticks().max().unwrap_or(0));
+        last - first + 1
+    }
+
+    /// Estimates how many keys of the stream are in a window of so many seconds: keys that were
+    /// delivered and not yet forgotten.
+    pub fn stream_keys_within(&self, seconds: u64) -> u64 {
+        let mut last: HashMap<u64, u64, BuildHasherDefault<IdentityHasher>> = HashMap::default();
+        let (mut newest, mut deliveries) = (0, 0u64);
+        for it in &self.kept {
+            newest = u64::from(it.tick).max(newest);
+            let delivered = last.get(&it.fingerprint.0);
+            if delivered.is_none_or(|delivered| newest - delivered >= seconds) {
+                last.insert(it.fingerprint.0, newest);
+                deliveries += 1;
+            }
+        }
+        let share = (seconds as f64 / self.seconds() as f64).min(1.0);
+        ((deliveries << self.sample_bits) as f64 * share) as u64
     }
 
     /// Estimates the number of distinct keys in the stream.

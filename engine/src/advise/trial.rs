@@ -8,7 +8,7 @@ use super::question::Question;
 use super::sample::{Sample, is_sampled};
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::Fingerprint;
-use crate::lab::GapMeter;
+use crate::lab::{GapMeter, WindowTruth};
 use crate::region::OutOfMemory;
 use crate::rng::Generator;
 use crate::seen_set::{CreateError, SeenSetBuilder};
@@ -35,6 +35,8 @@ pub(super) struct Trial {
     groups: Vec<u8>,
     pub distinct: u64,
     pub memory_bits: u64,
+    /// The time from the earliest to the latest observation.
+    seconds: u64,
 }
 
 /// The errors of a filter, per group of keys.
@@ -43,6 +45,10 @@ pub(super) struct TrialResult {
     pub filter: FilterSpec,
     pub dropped: [u64; GROUPS],
     pub missed: [u64; GROUPS],
+    /// The number of new keys in all passes.
+    pub new: u64,
+    /// The number of repeats in all passes.
+    pub repeats: u64,
     /// The number of passes over the sample.
     pub passes: u64,
     /// FPR and FNR by theory, if computed.
@@ -59,7 +65,14 @@ impl TrialResult {
         for (sum, more) in sums.zip(more.dropped.iter().chain(&more.missed)) {
             *sum += more;
         }
+        self.new += more.new;
+        self.repeats += more.repeats;
         self.passes += more.passes;
+    }
+
+    /// Returns the share of observations that were new keys.
+    pub fn new_share(&self) -> f64 {
+        self.new as f64 / (self.new + self.repeats).max(1) as f64
     }
 }
 
@@ -71,9 +84,16 @@ impl Trial {
         let is_first = sample.first_occurrences();
         let distinct = is_first.iter().filter(|first| **first).count() as u64;
         let repeats = is_first.len() as u64 - distinct;
-        let expected = question
-            .distinct
-            .unwrap_or(distinct << sample.one_in().ilog2());
+        let sampled = distinct << sample.one_in().ilog2();
+        let expected = match question.window {
+            None => question.distinct.unwrap_or(sampled),
+            // The memory per key in the window must stay the same.
+            Some(seconds) => {
+                let in_window = sample.stream_keys_within(seconds).max(1) as f64;
+                let expected = question.distinct.map_or(1.0, |it| it as f64 / in_window);
+                (sampled as f64 * expected) as u64
+            }
+        };
         let scale = distinct as f64 / expected.max(1) as f64;
         let memory_bits = (question.memory_bits as f64 * scale) as u64;
         if distinct < MIN_KEYS || repeats < MIN_KEYS || memory_bits < MIN_BITS {
@@ -90,15 +110,12 @@ impl Trial {
             is_first,
             distinct,
             memory_bits,
+            seconds: sample.seconds(),
         })
     }
 
     pub fn count(&self) -> u64 {
         self.observations.len() as u64
-    }
-
-    pub fn repeats(&self) -> u64 {
-        self.count() - self.distinct
     }
 
     /// Returns a shorter trial with one key in 2, 4, 8 and so on. None if the trial is short
@@ -127,6 +144,7 @@ impl Trial {
             is_first,
             distinct,
             memory_bits: (self.memory_bits as f64 * scale) as u64,
+            seconds: self.seconds,
         })
     }
 
@@ -135,7 +153,10 @@ impl Trial {
     pub fn rehashed(&self, pass: u64) -> Self {
         let rehash = |it: &Observation| {
             let word = Generator::from_state(it.fingerprint.0 ^ pass).draw(pass);
-            Observation::from(Fingerprint(word))
+            Observation {
+                fingerprint: Fingerprint(word),
+                ..*it
+            }
         };
         Trial {
             observations: self.observations.iter().map(rehash).collect(),
@@ -149,7 +170,8 @@ impl Trial {
         for it in &self.observations {
             gaps.record(it.fingerprint.0);
         }
-        Workload::with_gaps(self.count(), self.distinct, gaps.histogram()).coarse()
+        let workload = Workload::with_gaps(self.count(), self.distinct, gaps.histogram());
+        workload.lasting(self.seconds as f64).coarse()
     }
 
     /// Runs a filter over the sample. None if it cannot be built in the memory. Fails if the
@@ -168,17 +190,26 @@ impl Trial {
             filter: filter.clone(),
             dropped: [0; GROUPS],
             missed: [0; GROUPS],
+            new: 0,
+            repeats: 0,
             passes: 1,
             predicted: None,
         };
         let mut verdicts = [Verdict::New; BATCH];
+        let mut window = set.filter().window().copied().map(WindowTruth::new);
         let mut index = 0;
         for batch in self.observations.chunks(BATCH) {
             let verdicts = &mut verdicts[..batch.len()];
             set.observe_batch(batch, verdicts);
-            for &mut verdict in verdicts {
+            for (&mut verdict, observed) in verdicts.iter_mut().zip(batch) {
                 let group = usize::from(self.groups[index]) % GROUPS;
-                let (first, seen) = (self.is_first[index], verdict == Verdict::Seen);
+                let first = match &mut window {
+                    None => self.is_first[index],
+                    Some(window) => window.is_new(observed.fingerprint.0, observed.tick, verdict),
+                };
+                let seen = verdict == Verdict::Seen;
+                result.new += u64::from(first);
+                result.repeats += u64::from(!first);
                 result.dropped[group] += u64::from(first & seen);
                 result.missed[group] += u64::from(!first & !seen);
                 index += 1;

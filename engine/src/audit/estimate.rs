@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::table::{AuditTable, SampledKey, shift_of};
+use super::record::SampledKey;
+use super::table::{AuditTable, shift_of};
 use crate::filter::Registers;
 
 /// The 97.5 % quantile of the normal distribution, for two-sided 95 % intervals.
@@ -28,10 +29,14 @@ pub struct Estimate {
 impl Estimate {
     /// Returns an estimate with Wilson's score interval for so many independent trials.
     fn wilson(value: f64, trials: f64, sample: u64) -> Self {
-        let spread = Z * Z / trials;
+        Self::wilson_with(Z, value, trials, sample)
+    }
+
+    fn wilson_with(quantile: f64, value: f64, trials: f64, sample: u64) -> Self {
+        let spread = quantile * quantile / trials;
         let middle = (value + spread / 2.0) / (1.0 + spread);
         let variance = value * (1.0 - value) / trials + spread / (4.0 * trials);
-        let half = Z * variance.sqrt() / (1.0 + spread);
+        let half = quantile * variance.sqrt() / (1.0 + spread);
         Estimate {
             value,
             low: (middle - half).clamp(0.0, value),
@@ -78,7 +83,9 @@ pub struct AuditReport {
     pub capacity: u64,
     /// One key in so many is sampled.
     pub one_in: u64,
-    /// The share of new keys that were reported as Seen; None if no key was sampled.
+    /// The share of new keys that were reported as Seen; None if no key was sampled. If the filter
+    /// has a window, a key is new at each occurrence that does not follow a delivery within the
+    /// span.
     pub fpr: Option<Estimate>,
     /// The share of repeats that were reported as New; None if no repeat was sampled.
     pub fnr: Option<Estimate>,
@@ -117,7 +124,10 @@ impl AuditReport {
             keys,
             capacity: table.capacity() as u64,
             one_in,
-            fpr: (keys > 0).then(|| dropped_share(dropped, keys, one_in)),
+            fpr: match table.window() {
+                None => (keys > 0).then(|| dropped_share(dropped, keys, one_in)),
+                Some(_) => dropped_in_window(table.keys(bytes), one_in),
+            },
             fnr: missed_share(table.keys(bytes), one_in, totals),
             distinct: Distinct::of(keys, one_in),
             gaps,
@@ -136,6 +146,70 @@ fn dropped_share(dropped: u64, keys: u64, one_in: u64) -> Estimate {
         1 => Estimate::certain(value, keys),
         _ => Estimate::wilson(value, keys as f64 / unsampled(one_in), keys),
     }
+}
+
+/// Estimates the share of new keys that a filter with a window reported as Seen. A key that was
+/// wrongly reported as Seen stays new, so a few keys may have most of the errors: the variance is
+/// that between keys, and the interval that of Student's distribution.
+fn dropped_in_window(
+    keys: impl Iterator<Item = SampledKey> + Clone,
+    one_in: u64,
+) -> Option<Estimate> {
+    let (mut sampled, mut first, mut dropped) = (0u64, 0u64, 0u64);
+    for key in keys.clone() {
+        sampled += 1;
+        first += u64::from(key.first);
+        dropped += u64::from(key.dropped);
+    }
+    if first == 0 {
+        return None;
+    }
+    let value = dropped as f64 / first as f64;
+    if one_in == 1 {
+        return Some(Estimate::certain(value, first));
+    }
+    if dropped == 0 || dropped == first {
+        return Some(Estimate::wilson(
+            value,
+            sampled as f64 / unsampled(one_in),
+            first,
+        ));
+    }
+    let residuals = keys.map(|key| f64::from(key.dropped) - value * f64::from(key.first));
+    let squares: f64 = residuals.clone().map(|residual| residual * residual).sum();
+    let variance = unsampled(one_in) * squares / (first as f64 * first as f64);
+    let trials = (value * (1.0 - value) / variance).min(first as f64);
+    let quantile = student_quantile(degrees_of_freedom(residuals));
+    let mut estimate = Estimate::wilson_with(quantile, value, trials.max(1.0), first);
+    let half = quantile * variance.sqrt();
+    estimate.low = estimate.low.min((value - half).max(0.0));
+    estimate.high = estimate.high.max((value + half).min(1.0));
+    Some(estimate)
+}
+
+/// Returns how many keys determine a variance: the number of residuals if all have the same size,
+/// and 1 if one of them is far larger than the others.
+fn degrees_of_freedom(residuals: impl Iterator<Item = f64>) -> f64 {
+    let (mut squares, mut fourths) = (0.0, 0.0);
+    for residual in residuals {
+        let square = residual * residual;
+        squares += square;
+        fourths += square * square;
+    }
+    match fourths > 0.0 {
+        true => (squares * squares / fourths).max(1.0),
+        false => 1.0,
+    }
+}
+
+/// Returns the 97.5 % quantile of Student's distribution (Abramowitz and Stegun, 26.7.5). It is
+/// exact to 1 % from three degrees of freedom on, and smaller than the exact one below.
+fn student_quantile(freedom: f64) -> f64 {
+    let square = Z * Z;
+    let first = Z * (square + 1.0) / 4.0;
+    let second = Z * ((5.0 * square + 16.0) * square + 3.0) / 96.0;
+    let third = Z * (((3.0 * square + 19.0) * square + 17.0) * square - 15.0) / 384.0;
+    Z + (first + (second + third / freedom) / freedom) / freedom
 }
 
 /// Estimates the share of repeats that were reported as New. Keys are sampled, and a sampled key
@@ -168,28 +242,29 @@ fn missed_share(
     let whole = [totals.observations as f64, totals.new as f64];
     let points = keys.map(|key| {
         let missed = f64::from(key.missed);
+        let first = f64::from(key.first);
         let known = [
-            f64::from(key.repeats) + 1.0,
-            f64::from(u8::from(!key.dropped)) + missed,
+            f64::from(key.repeats) + first,
+            first - f64::from(key.dropped) + missed,
         ];
-        (known, missed)
+        (known, missed, first)
     });
-    // Over all keys, misses − share · (occurrences − 1) is 0. Both the misses and the number of
-    // keys are fitted to the known totals. The sum for a share is then `of_missed + share ·
+    // Over all keys, misses − share · (occurrences − first occurrences) is 0. Both the misses and
+    // the first occurrences are fitted to the known totals. The sum for a share is then `of_missed + share ·
     // of_share`, and its variance is quadratic in the share.
-    let missed_by = Regression::of(points.clone());
-    let one_by = Regression::of(points.clone().map(|(known, _)| (known, 1.0)));
-    let (mut of_missed, mut of_share) = (missed_by.at(whole), one_by.at(whole) - whole[0]);
+    let missed_by = Regression::of(points.clone().map(|(known, missed, _)| (known, missed)));
+    let first_by = Regression::of(points.clone().map(|(known, _, first)| (known, first)));
+    let (mut of_missed, mut of_share) = (missed_by.at(whole), first_by.at(whole) - whole[0]);
     let mut variance = [0.0; 3];
-    for (known, missed) in points {
-        let (missed, one) = (missed - missed_by.at(known), 1.0 - one_by.at(known));
+    for (known, missed, first) in points {
+        let (missed, first) = (missed - missed_by.at(known), first - first_by.at(known));
         of_missed += scale * missed;
-        of_share += scale * one;
-        let freedom = (1.0 - one_by.leverage(known)).max(LEAST_FREEDOM);
+        of_share += scale * first;
+        let freedom = (1.0 - first_by.leverage(known)).max(LEAST_FREEDOM);
         let weight = scale * scale * unsampled(one_in) / (freedom * freedom);
         variance[0] += weight * missed * missed;
-        variance[1] += weight * missed * one;
-        variance[2] += weight * one * one;
+        variance[1] += weight * missed * first;
+        variance[2] += weight * first * first;
     }
     let value = (-of_missed / of_share).clamp(0.0, 1.0);
     if !value.is_finite() || of_share >= 0.0 {
@@ -277,5 +352,24 @@ impl Distinct {
             low: (value - half).max(keys as f64),
             high: value + half,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_quantiles_are_those_of_the_tables() {
+        for (freedom, exact) in [(3.0, 3.182), (5.0, 2.571), (10.0, 2.228), (100.0, 1.984)] {
+            assert!(
+                (student_quantile(freedom) / exact - 1.0).abs() < 0.01,
+                "{freedom}"
+            );
+        }
+        assert!((student_quantile(1e9) - Z).abs() < 1e-6);
+        assert_eq!(degrees_of_freedom([2.0, -2.0, 2.0].into_iter()), 3.0);
+        assert_eq!(degrees_of_freedom([7.0, 0.0].into_iter()), 1.0);
+        assert_eq!(degrees_of_freedom([].into_iter()), 1.0);
     }
 }

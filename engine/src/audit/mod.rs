@@ -6,12 +6,17 @@
 //! table is full, every second key is removed with all its counts. So the table is always a
 //! uniform sample of all keys since the beginning.
 //!
+//! If the filter has a window, a key is a repeat if and only if the filter delivered it (said New)
+//! within the span. The table then records the step of the last delivery, because a log records
+//! steps and no times, and how often the key was new.
+//!
 //! The table follows the filter's bytes in the same region: it is stored, replayed and compared
 //! with them.
 //!
 //! **Invariant:** the sample never depends on the filter's verdicts.
 
 mod estimate;
+mod record;
 mod retain;
 mod table;
 
@@ -21,11 +26,11 @@ pub use table::AuditTable;
 
 use std::ops::Range;
 
-use table::JudgedKey;
+use record::JudgedKey;
 
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, FilterSpec, LoggedObservations, Observation, Registers,
-    SampleMask, Verdict,
+    AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations, Observation,
+    Registers, SampleMask, Verdict, WindowClock,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::{Region, SubRegion};
@@ -45,9 +50,10 @@ impl AuditedFilter {
         memory_bits: u64,
         audit_bytes: u32,
     ) -> Result<Self, BuildError> {
+        let filter = AnyFilter::build(spec, memory_bits)?;
         Ok(AuditedFilter {
-            filter: AnyFilter::build(spec, memory_bits)?,
-            audit: AuditTable::of(audit_bytes),
+            audit: AuditTable::of(audit_bytes, filter.window()),
+            filter,
         })
     }
 
@@ -91,7 +97,8 @@ impl AuditedFilter {
             .contains(self.filter_bytes(region), registers, fingerprint)
     }
 
-    /// Observes in order; see [`AnyFilter::observe_batch`].
+    /// Observes in order; see [`AnyFilter::observe_batch`]. All observations count at the present
+    /// step of the clock, whatever their ticks are: the caller advances it.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -103,11 +110,19 @@ impl AuditedFilter {
         verdicts: &mut [Verdict],
     ) {
         let Some(table) = &self.audit else {
-            return self
-                .filter
-                .observe_batch(region, registers, observations, verdicts);
+            let mut none = SampleMask::matching_none();
+            return self.filter.observe_sampled(
+                region,
+                registers,
+                observations,
+                verdicts,
+                &mut none,
+            );
         };
         let first = registers.observations();
+        let mut steps = table
+            .window()
+            .map(|clock| StepCounter::new(clock, registers));
         let filter_bytes = self.filter.region_bytes();
         let mut sample = SampleMask::new(table.sample_mask(&region.bytes()[self.audit_start()..]));
         if let Some(plain) = region.untracked() {
@@ -126,12 +141,23 @@ impl AuditedFilter {
             );
         }
         let mut audited = SubRegion::new(region, self.audit_start()..self.region_bytes());
-        let judged = sample.indices().map(|index| JudgedKey {
+        let judged = |index: usize, step: u64| JudgedKey {
             position: first + index as u64,
+            step,
             fingerprint: observations[index].fingerprint,
             verdict: verdicts[index],
-        });
-        table.observe(&mut audited, judged);
+        };
+        match &mut steps {
+            None => table.observe(&mut audited, sample.indices().map(|at| judged(at, 0))),
+            Some(steps) => {
+                let judged = sample.indices().map(|at| {
+                    let step = steps.step_at(at, observations, verdicts);
+                    judged(at, step)
+                });
+                let judged: Vec<JudgedKey> = judged.collect();
+                table.observe(&mut audited, judged.iter().copied());
+            }
+        }
     }
 
     /// Observes what a log recorded; see [`AnyFilter::replay`].
@@ -143,6 +169,7 @@ impl AuditedFilter {
         verdicts: &mut Vec<Verdict>,
     ) {
         let first = registers.observations();
+        let mut deliveries = registers.new_count();
         let mut filtered = SubRegion::new(region, 0..self.filter.region_bytes());
         self.filter
             .replay(&mut filtered, registers, recorded, verdicts);
@@ -154,8 +181,16 @@ impl AuditedFilter {
             let judged = known.zip(verdicts).map(|((observation, &gap), verdict)| {
                 let position = next + u64::from(gap);
                 next = position + 1;
+                let step = table.window().map_or(0, |clock| match clock.kind() {
+                    // All observations of a frame count at its step.
+                    ClockKind::Seconds => registers.clock(),
+                    ClockKind::Count => position / clock.step(),
+                    ClockKind::Deliveries => deliveries / clock.step(),
+                });
+                deliveries += u64::from(verdict.is_new());
                 JudgedKey {
                     position,
+                    step,
                     fingerprint: observation.fingerprint,
                     verdict: *verdict,
                 }
@@ -238,6 +273,51 @@ impl AuditedFilter {
     pub fn report_of_audit(&self, audit: &[u8], registers: &Registers) -> Option<AuditReport> {
         let table = self.audit.as_ref()?;
         Some(AuditReport::of(table, audit, registers.into()))
+    }
+}
+
+/// Returns the steps at which observations of a batch counted.
+struct StepCounter {
+    clock: WindowClock,
+    /// The step before the batch.
+    before: u64,
+    /// The number of the next observation of the batch.
+    next: usize,
+    position: u64,
+    deliveries: u64,
+    newest_tick: u32,
+}
+
+impl StepCounter {
+    /// Returns a counter for the batch that follows the state of the registers.
+    fn new(clock: &WindowClock, registers: &Registers) -> Self {
+        StepCounter {
+            clock: *clock,
+            before: registers.clock(),
+            next: 0,
+            position: registers.observations(),
+            deliveries: registers.new_count(),
+            newest_tick: 0,
+        }
+    }
+
+    /// Returns the step of an observation. Indices must not fall.
+    fn step_at(&mut self, index: usize, batch: &[Observation], verdicts: &[Verdict]) -> u64 {
+        match self.clock.kind() {
+            ClockKind::Seconds => {
+                let ticks = batch[self.next..=index].iter().map(|it| it.tick);
+                self.newest_tick = ticks.fold(self.newest_tick, u32::max);
+                self.next = index + 1;
+                self.before.max(self.clock.step_of(self.newest_tick))
+            }
+            ClockKind::Count => (self.position + index as u64) / self.clock.step(),
+            ClockKind::Deliveries => {
+                let new = verdicts[self.next..index].iter().filter(|it| it.is_new());
+                self.deliveries += new.count() as u64;
+                self.next = index;
+                self.deliveries / self.clock.step()
+            }
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! of their slots. Stores contain such tables and a replay must give the same bytes, so the tests
 //! compare with exactly that.
 
-use super::table::{AuditTable, SampledKey};
+use super::record::SampledKey;
+use super::table::AuditTable;
 
 impl AuditTable {
     /// Removes the other keys; returns the number kept.
@@ -85,16 +86,17 @@ mod tests {
         let mut drawn = (0..).map(|index| draws.draw(index));
         let mut over_the_end = 0;
         for round in 0..4000 {
-            let table = AuditTable::of(640 + 24 * (4 + round % 60)).expect("large enough");
+            let table = AuditTable::of(640 + 24 * (4 + round % 60), None).expect("large enough");
             let mut slots = vec![0; table.bytes_of(0..table.slots()).end];
             let keys = drawn.next().expect("a draw") as usize % table.slots();
             for fingerprint in drawn.by_ref().take(keys) {
                 let key = SampledKey {
-                    fingerprint: Fingerprint(fingerprint),
                     last: fingerprint >> 40,
-                    dropped: fingerprint & 2 == 0,
+                    first: 1,
+                    dropped: u32::from(fingerprint & 2 == 0),
                     repeats: 3,
                     missed: 2,
+                    ..SampledKey::unknown(Fingerprint(fingerprint))
                 };
                 table.put(&mut slots, &key);
             }

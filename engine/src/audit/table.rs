@@ -6,14 +6,15 @@
 //! | 8–15 | the number of keys in the table |
 //! | 16–23 | the number of observations of sampled keys, ever |
 //! | 64–575 | 64 words: estimated repeats by gap; word b counts gaps from 2^b |
-//! | from 640 | slots of 24 bytes: fingerprint 8; last position plus one 8, with the top bit set if the first occurrence was a false positive; repeats 4; repeats missed 4 |
+//! | from 640 | slots, whose content is described in `record.rs` |
 //!
 //! An empty slot is all zeros, so zeroed bytes are an empty table that samples every key.
 
 use std::ops::Range;
 
-use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
-use crate::filter::Verdict;
+use super::record::{JudgedKey, PLAIN_BYTES, SampledKey, WINDOWED_BYTES};
+use crate::bytes::{read_u64, write_u64};
+use crate::filter::WindowClock;
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -24,8 +25,6 @@ const SAMPLED: usize = 16;
 const COUNTS_BYTES: usize = 24;
 const GAPS: usize = 64;
 const SLOTS: usize = 640;
-const SLOT_BYTES: usize = 24;
-const DROPPED: u64 = 1 << 63;
 /// The table records at most this many observations, plus one in 2^[`SHARE_SHIFT`]. If few keys
 /// occur very often, the sample shrinks, so that the audit stays cheap.
 const ALLOWANCE: u64 = 1 << 18;
@@ -35,15 +34,6 @@ const MAX_SHIFT: u32 = 48;
 
 /// How many keys ahead slots are prefetched.
 const LOOKAHEAD: usize = 12;
-
-/// A verdict on a key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct JudgedKey {
-    /// The position in the stream.
-    pub position: u64,
-    pub fingerprint: Fingerprint,
-    pub verdict: Verdict,
-}
 
 /// The head of the table, which is kept in local variables during a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,56 +67,34 @@ impl Counts {
 #[derive(Clone, Debug)]
 pub struct AuditTable {
     slots: usize,
-}
-
-/// The record of a sampled key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SampledKey {
-    pub fingerprint: Fingerprint,
-    /// The position of its last occurrence.
-    pub last: u64,
-    /// Whether its first occurrence was reported as Seen.
-    pub dropped: bool,
-    /// How often it occurred again.
-    pub repeats: u32,
-    /// How many of these repeats were reported as New.
-    pub missed: u32,
-}
-
-impl SampledKey {
-    #[inline(always)]
-    pub(super) fn read(slot: &[u8]) -> Option<Self> {
-        let word = read_u64(slot, 8);
-        let last = (word & !DROPPED).checked_sub(1)?;
-        Some(SampledKey {
-            fingerprint: Fingerprint(read_u64(slot, 0)),
-            last,
-            dropped: word & DROPPED != 0,
-            repeats: read_u32(slot, 16),
-            missed: read_u32(slot, 20),
-        })
-    }
-
-    #[inline(always)]
-    pub(super) fn write(&self, slot: &mut [u8]) {
-        let dropped = if self.dropped { DROPPED } else { 0 };
-        write_u64(slot, 0, self.fingerprint.0);
-        write_u64(slot, 8, ((self.last + 1) & !DROPPED) | dropped);
-        write_u32(slot, 16, self.repeats);
-        write_u32(slot, 20, self.missed);
-    }
+    slot_bytes: usize,
+    window: Option<WindowClock>,
 }
 
 impl AuditTable {
-    /// Returns the audit that fits into so many bytes; None if they are too few.
-    pub fn of(bytes: u32) -> Option<Self> {
-        let slots = (bytes as usize).saturating_sub(SLOTS) / SLOT_BYTES;
-        (slots >= 4).then_some(AuditTable { slots })
+    /// Returns the audit that fits into so many bytes, of a filter with this window; None if they
+    /// are too few.
+    pub fn of(bytes: u32, window: Option<&WindowClock>) -> Option<Self> {
+        let slot_bytes = match window {
+            None => PLAIN_BYTES,
+            Some(_) => WINDOWED_BYTES,
+        };
+        let slots = (bytes as usize).saturating_sub(SLOTS) / slot_bytes;
+        (slots >= 4).then_some(AuditTable {
+            slots,
+            slot_bytes,
+            window: window.copied(),
+        })
+    }
+
+    /// Returns the clock of the filter's window.
+    pub(super) fn window(&self) -> Option<&WindowClock> {
+        self.window.as_ref()
     }
 
     /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
-        SLOTS + SLOT_BYTES * self.slots
+        SLOTS + self.slot_bytes * self.slots
     }
 
     /// Returns the number of keys that it holds before every second one is removed.
@@ -142,7 +110,7 @@ impl AuditTable {
     /// Returns the bytes of some slots among those of all slots.
     #[inline(always)]
     pub(super) fn bytes_of(&self, slots: Range<usize>) -> Range<usize> {
-        SLOT_BYTES * slots.start..SLOT_BYTES * slots.end
+        self.slot_bytes * slots.start..self.slot_bytes * slots.end
     }
 
     /// Returns the bytes of one slot.
@@ -201,30 +169,21 @@ impl AuditTable {
 
     #[inline(always)]
     fn note<R: Region + ?Sized>(&self, region: &mut R, counts: &mut Counts, judged: JudgedKey) {
-        let JudgedKey {
-            position,
-            fingerprint,
-            verdict,
-        } = judged;
         counts.sampled += 1;
-        let (at, known) = self.find(&region.bytes()[SLOTS..], fingerprint);
-        let slot = SLOTS + SLOT_BYTES * at..SLOTS + SLOT_BYTES * (at + 1);
-        let Some(mut key) = known else {
-            let key = SampledKey {
-                fingerprint,
-                last: position,
-                dropped: verdict == Verdict::Seen,
-                repeats: 0,
-                missed: 0,
-            };
-            counts.keys += 1;
-            return key.write(region.bytes_mut(slot));
-        };
-        let gap = position.saturating_sub(key.last).max(1);
-        key.last = position;
-        key.repeats = key.repeats.saturating_add(1);
-        key.missed = (key.missed).saturating_add(u32::from(verdict == Verdict::New));
+        let (at, known) = self.find(&region.bytes()[SLOTS..], judged.fingerprint);
+        let slot = SLOTS + self.slot_bytes * at..SLOTS + self.slot_bytes * (at + 1);
+        let mut key = known.unwrap_or_else(|| SampledKey::unknown(judged.fingerprint));
+        let last = std::mem::replace(&mut key.last, judged.position);
+        match &self.window {
+            None => key.count(known.is_none(), judged.verdict),
+            Some(clock) => key.count_in_window(clock, judged.step, judged.verdict),
+        }
         key.write(region.bytes_mut(slot));
+        if known.is_none() {
+            counts.keys += 1;
+            return;
+        }
+        let gap = judged.position.saturating_sub(last).max(1);
         let cell = GAPS + 8 * gap.ilog2() as usize;
         let weight = read_u64(region.bytes(), cell) + (1 << counts.shift);
         write_u64(region.bytes_mut(cell..cell + 8), 0, weight);
@@ -240,7 +199,7 @@ impl AuditTable {
     /// slot.
     #[inline(always)]
     fn prefetch(&self, bytes: &[u8], fingerprint: Fingerprint) {
-        let start = SLOTS + SLOT_BYTES * self.home(fingerprint);
+        let start = SLOTS + self.slot_bytes * self.home(fingerprint);
         prefetch(bytes, start);
         prefetch(bytes, start + 64);
     }
@@ -310,6 +269,7 @@ impl AuditTable {
             }
             let (at, known) = self.find(&bytes[SLOTS..], key.fingerprint);
             if let Some(known) = known {
+                key.first = known.first;
                 key.dropped = known.dropped;
                 key.repeats = key.repeats.saturating_add(known.repeats);
                 key.missed = key.missed.saturating_add(known.missed);
@@ -334,7 +294,7 @@ impl AuditTable {
         bytes: &'a [u8],
     ) -> impl Iterator<Item = SampledKey> + Clone + use<'a> {
         bytes[SLOTS..self.bytes()]
-            .chunks_exact(SLOT_BYTES)
+            .chunks_exact(self.slot_bytes)
             .filter_map(SampledKey::read)
     }
 
@@ -355,6 +315,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::filter::Verdict;
     use crate::rng::Generator;
 
     /// Computes the expected records with a map.
@@ -371,11 +332,10 @@ mod tests {
                     key.missed += u32::from(verdict == Verdict::New);
                 })
                 .or_insert(SampledKey {
-                    fingerprint,
                     last: position,
-                    dropped: verdict == Verdict::Seen,
-                    repeats: 0,
-                    missed: 0,
+                    first: 1,
+                    dropped: u32::from(verdict == Verdict::Seen),
+                    ..SampledKey::unknown(fingerprint)
                 });
         }
         keys
@@ -384,7 +344,7 @@ mod tests {
     #[test]
     fn the_records_of_sampled_keys_are_exact() {
         for (bytes, universe) in [(1000, 10u64), (4096, 100), (4096, 5000), (20_000, 100_000)] {
-            let table = AuditTable::of(bytes).expect("large enough");
+            let table = AuditTable::of(bytes, None).expect("large enough");
             let mut region = vec![0; table.bytes()];
             let draws = Generator::from_seed(universe);
             let stream: Vec<(Fingerprint, Verdict)> = (0..60_000)
@@ -402,6 +362,7 @@ mod tests {
                 .zip(&stream)
                 .map(|(position, &(fingerprint, verdict))| JudgedKey {
                     position,
+                    step: 0,
                     fingerprint,
                     verdict,
                 });
@@ -425,12 +386,13 @@ mod tests {
 
     #[test]
     fn the_sample_shrinks_if_few_keys_occur_very_often() {
-        let table = AuditTable::of(64 << 10).expect("large enough");
+        let table = AuditTable::of(64 << 10, None).expect("large enough");
         let mut region = vec![0; table.bytes()];
         let draws = Generator::from_seed(1);
         let count = 1 << 24;
         let judged = (0..count).map(|position| JudgedKey {
             position,
+            step: 0,
             fingerprint: Fingerprint(draws.draw(position % 512)),
             verdict: Verdict::Seen,
         });

@@ -324,7 +324,7 @@ impl Filter for Aging {
     }
 
     /// Which half is active does not influence whether the key is found.
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         let (at, probes) = self.lines.locate(fingerprint);
         let line = (at / CACHE_LINE_BYTES) as u64;
         let in_half = |half: u64| {
@@ -337,6 +337,7 @@ impl Filter for Aging {
         Evidence {
             row: line,
             required: Requirement::NonZero,
+            equal: 1,
             links: Vec::new(),
             alternatives: vec![in_half(0), in_half(1)],
         }

@@ -3,12 +3,14 @@
 //! A batch is dispatched once. Inside, the compiler sees one concrete filter and one concrete
 //! region, so choosing the filter at run time costs nothing per observation.
 
+use std::borrow::Cow;
+
 use super::batch;
 use super::sample_mask::SampleMask;
 use super::{
-    AnyFilter, BuildError, CannotForget, CellLayout, Evidence, Filter, FilterSpec,
-    LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Observation, PossibleErrors, Registers,
-    Verdict,
+    AnyFilter, BuildError, CannotForget, CellLayout, ClockKind, Evidence, Filter, FilterSpec,
+    LoggedObservations, MAX_MEMORY_BITS, MIN_MEMORY_BITS, Needs, Observation, PossibleErrors,
+    Registers, Verdict, WindowClock,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -67,6 +69,23 @@ impl AnyFilter {
         dispatch!(self, f => f.possible_errors())
     }
 
+    /// Returns the clock of the filter's window; None if it has no window.
+    pub fn window(&self) -> Option<&WindowClock> {
+        dispatch!(self, f => f.window())
+    }
+
+    /// Returns what an observation must carry besides the fingerprint.
+    pub fn needs(&self) -> Needs {
+        dispatch!(self, f => f.needs())
+    }
+
+    /// Returns the clock if the filter's window is measured in seconds: the clock then moves with
+    /// the ticks of observations.
+    pub fn tick_clock(&self) -> Option<&WindowClock> {
+        let clock = self.window()?;
+        (clock.kind() == ClockKind::Seconds).then_some(clock)
+    }
+
     /// Whether the filter may have forgotten this key, if it observed it; see
     /// [`Filter::may_have_forgotten`].
     pub fn may_have_forgotten(
@@ -95,6 +114,9 @@ impl AnyFilter {
         registers: &mut Registers,
         observation: Observation,
     ) -> Verdict {
+        if let Some(clock) = self.tick_clock() {
+            registers.advance_clock(clock.step_of(observation.tick));
+        }
         dispatch!(self, f => batch::observe_one(f, region, registers, observation))
     }
 
@@ -110,12 +132,25 @@ impl AnyFilter {
         observations: &[Observation],
         verdicts: &mut [Verdict],
     ) {
+        assert_eq!(observations.len(), verdicts.len());
         let mut none = SampleMask::matching_none();
-        self.observe_sampled(region, registers, observations, verdicts, &mut none);
+        let mut from = 0;
+        while from < observations.len() {
+            let left = &observations[from..];
+            let (step, run) = match self.tick_clock() {
+                Some(clock) => clock.run(registers.clock(), left),
+                None => (0, left.len()),
+            };
+            registers.advance_clock(step);
+            let verdicts = &mut verdicts[from..from + run];
+            self.observe_sampled(region, registers, &left[..run], verdicts, &mut none);
+            from += run;
+        }
     }
 
     /// Does the same as [`observe_batch`](AnyFilter::observe_batch), and collects the indices
-    /// of observations that match the sample mask.
+    /// of observations that match the sample mask. All observations count at the present step,
+    /// whatever their ticks are.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -168,6 +203,9 @@ impl AnyFilter {
         assert_eq!(logged.observations.len(), logged.skipped_before.len());
         verdicts.clear();
         verdicts.resize(logged.observations.len(), Verdict::New);
+        if let Some(step) = logged.step {
+            registers.advance_clock(step);
+        }
         dispatch!(self, f => batch::replay(f, region, registers, logged, verdicts));
     }
 
@@ -208,8 +246,25 @@ impl AnyFilter {
     }
 
     /// Returns the cells that decide about a key; see [`Filter::evidence`].
-    pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
-        dispatch!(self, f => f.evidence(region, fingerprint))
+    pub fn evidence(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+    ) -> Evidence {
+        dispatch!(self, f => f.evidence(region, registers, fingerprint))
+    }
+
+    /// Returns the cells that decide about a key at a time; see
+    /// [`contains_at`](AnyFilter::contains_at).
+    pub fn evidence_at(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+        tick: u32,
+    ) -> Evidence {
+        self.evidence(region, &self.registers_at(registers, tick), fingerprint)
     }
 
     /// Turns the state into one that reports the keys of both as Seen; see [`Filter::merge`].
@@ -221,6 +276,29 @@ impl AnyFilter {
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
         dispatch!(self, f => f.merge(region, registers, other, other_registers))
+    }
+
+    /// Decides whether a key would be new at a time, without recording it. The clock does not run
+    /// backwards: a time before the present step means the present step. Filters without a
+    /// window ignore the time.
+    pub fn contains_at(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        fingerprint: Fingerprint,
+        tick: u32,
+    ) -> Verdict {
+        self.contains(region, &self.registers_at(registers, tick), fingerprint)
+    }
+
+    /// Returns the registers after the clock has moved to a time.
+    fn registers_at<'a>(&self, registers: &'a Registers, tick: u32) -> Cow<'a, Registers> {
+        let Some(clock) = self.tick_clock() else {
+            return Cow::Borrowed(registers);
+        };
+        let mut moved = registers.clone();
+        moved.advance_clock(clock.step_of(tick));
+        Cow::Owned(moved)
     }
 
     /// Decides whether a key is new, without recording it.

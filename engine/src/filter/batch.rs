@@ -81,9 +81,8 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
             filter.prefetch(region.bytes(), generator_at(index), later.fingerprint);
         }
     };
-    for i in 0..LOOKAHEAD.min(observations.len()) {
-        prefetch(region, i);
-    }
+    // Past the end of the batch, there is nothing to prefetch.
+    (0..LOOKAHEAD).for_each(|i| prefetch(region, i));
     // Dependent memory of the first keys is not prefetched: what it depends on has not arrived.
     let burst = prefetch_burst(filter);
     let mut new = 0;
@@ -131,6 +130,7 @@ fn replay_all<F: Filter, R: Region + ?Sized>(
     verdicts: &mut [Verdict],
 ) {
     let LoggedObservations {
+        step: _,
         observations,
         skipped_before,
         skipped_after,
@@ -158,9 +158,7 @@ fn replay_all<F: Filter, R: Region + ?Sized>(
             filter.prefetch_dependent(region.bytes(), registers, generator, fingerprint);
         }
     };
-    for _ in 0..LOOKAHEAD {
-        prefetch(region);
-    }
+    (0..LOOKAHEAD).for_each(|_| prefetch(region));
     let known = observations.iter().zip(skipped_before);
     for ((observation, &skipped), verdict) in known.zip(verdicts) {
         prefetch(region);

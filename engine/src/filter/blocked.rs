@@ -248,7 +248,7 @@ impl Filter for Blocked {
         u64::from(bit(region, index))
     }
 
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         let (at, mut probes) = self.lines.locate(fingerprint);
         let bits = bit_positions(self.k, || probes.next_bits()).map(|bit| 8 * at as u64 + bit);
         let mut cells = bits.map(|bit| EvidenceCell::read("bit", bit, bit, 1, region));

@@ -21,6 +21,13 @@ impl Citation {
         year: 2006,
     };
 
+    /// The paper on slices, windows, growth and trees of Bloom filters.
+    pub(crate) const KOLONIARI_2011: Citation = Citation {
+        authors: "G. Koloniari, N. Ntarmos, E. Pitoura, D. Souravlias",
+        title: "One is Enough: Distributed Filtering for Duplicate Elimination",
+        year: 2011,
+    };
+
     /// The paper on RSBF, BSBF, BSBFSD and RLBSBF.
     pub(super) const BERA_2012: Citation = Citation {
         authors: "S. K. Bera, S. Dutta, A. Narang, S. Bhattacherjee",

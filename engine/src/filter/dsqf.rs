@@ -308,7 +308,7 @@ impl Filter for Dsqf {
         u64::from(read_u16(region, self.bucket_at(index as u32) + SIGNATURE))
     }
 
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         let (row, signature) = self.locate(fingerprint);
         let mut evidence = Evidence::any_equal(
             u64::from(row),

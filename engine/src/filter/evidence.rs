@@ -1,5 +1,6 @@
 //! The cells that decide about a key, and the reason for a verdict in words.
 
+use super::stamps::{StampWindow, most_equal};
 use super::{CellLayout, Verdict};
 use crate::bytes::{PackedCells, bit};
 
@@ -50,6 +51,17 @@ pub enum Requirement {
     NonZero,
     /// The value that the key would store.
     Equals(u64),
+    /// A step in the window.
+    InWindow(StampWindow),
+    /// The key's fingerprint, above a step in the window.
+    Stamped {
+        /// The fingerprint.
+        fingerprint: u64,
+        /// The number of bits of the step, which are the lowest ones.
+        stamp_bits: u32,
+        /// The window.
+        window: StampWindow,
+    },
 }
 
 impl Requirement {
@@ -58,6 +70,40 @@ impl Requirement {
         match self {
             Requirement::NonZero => value != 0,
             Requirement::Equals(required) => value == required,
+            Requirement::InWindow(window) => window.contains(value),
+            Requirement::Stamped {
+                fingerprint,
+                stamp_bits,
+                window,
+            } => {
+                let stamp = value & ((1 << stamp_bits) - 1);
+                value >> stamp_bits == fingerprint && window.contains(stamp)
+            }
+        }
+    }
+
+    /// Returns how many steps before the present one a cell was set; None if the cell is empty or
+    /// holds no step, or if everything has left the window. `age_limit` is that of the clock.
+    pub fn steps_ago(self, value: u64, age_limit: u64) -> Option<u64> {
+        let (window, stamp) = match self {
+            Requirement::InWindow(window) => (window, value),
+            Requirement::Stamped {
+                stamp_bits, window, ..
+            } => (window, value & ((1 << stamp_bits) - 1)),
+            Requirement::NonZero | Requirement::Equals(_) => return None,
+        };
+        // A window has one age less for each step since the last New verdict.
+        let since_base = (age_limit + 1).checked_sub(window.ages)?;
+        (stamp != 0 && window.ages > 0).then(|| window.age(stamp) + since_base)
+    }
+
+    /// Returns the fingerprint that a cell must hold; None if any key's cell satisfies it.
+    pub fn fingerprint(self) -> Option<u64> {
+        match self {
+            Requirement::Equals(fingerprint) | Requirement::Stamped { fingerprint, .. } => {
+                Some(fingerprint)
+            }
+            Requirement::NonZero | Requirement::InWindow(_) => None,
         }
     }
 }
@@ -75,6 +121,8 @@ pub struct Evidence {
     pub row: u64,
     /// The condition for each cell.
     pub required: Requirement,
+    /// How many cells of an alternative must also have the same value.
+    pub equal: u32,
     /// The links that lead to the cells, if there are any.
     pub links: Vec<EvidenceCell>,
     /// Sets of cells; one set that satisfies the requirement is enough.
@@ -87,6 +135,7 @@ impl Evidence {
         Evidence {
             row,
             required: Requirement::NonZero,
+            equal: 1,
             links: Vec::new(),
             alternatives: vec![cells.collect()],
         }
@@ -112,6 +161,7 @@ impl Evidence {
         Evidence {
             row,
             required: Requirement::Equals(value),
+            equal: 1,
             links: Vec::new(),
             alternatives: cells.map(|cell| vec![cell]).collect(),
         }
@@ -124,8 +174,14 @@ impl Evidence {
 
     /// Returns the cells of the first alternative that satisfies the requirement.
     pub fn proof(&self) -> Option<&[EvidenceCell]> {
-        let holds = |cells: &&Vec<EvidenceCell>| self.missing(cells) == 0;
+        let holds = |cells: &&Vec<EvidenceCell>| self.missing(cells) == 0 && self.has_equal(cells);
         self.alternatives.iter().find(holds).map(Vec::as_slice)
+    }
+
+    /// Whether enough cells of an alternative have the same value.
+    fn has_equal(&self, cells: &[EvidenceCell]) -> bool {
+        let values: Vec<u64> = cells.iter().map(|cell| cell.value).collect();
+        self.equal < 2 || most_equal(&values) >= self.equal
     }
 
     /// Counts the cells of an alternative that do not satisfy the requirement.
@@ -161,13 +217,17 @@ impl Evidence {
             Requirement::NonZero if layout.max_value == 1 => "set".to_owned(),
             Requirement::NonZero => "above 0".to_owned(),
             Requirement::Equals(value) => layout.value_in_words(value),
+            Requirement::Stamped { fingerprint, .. } => {
+                format!("{fingerprint} in the window")
+            }
+            Requirement::InWindow(_) => "in the window".to_owned(),
         }
     }
 
     /// Describes the reason for the verdict: "2 of its 4 bits are 0".
     pub fn in_words(&self, layout: &CellLayout) -> String {
         let CellLayout { cell, row, .. } = layout;
-        if let Requirement::Equals(value) = self.required {
+        if let Some(value) = self.required.fingerprint() {
             let value = layout.value_in_words(value);
             let required = format!("its {} {value}", layout.content);
             return match (self.proof(), self.alternatives.len()) {
@@ -180,14 +240,24 @@ impl Evidence {
             };
         }
         let required = self.requirement_in_words(layout);
-        match self.closest().unwrap_or((0, 0)) {
+        let lacking = match self.required {
+            Requirement::InWindow(_) => "not in the window",
+            _ => "0",
+        };
+        let Some(closest) = self.closest() else {
+            return "every key has left the window".to_owned();
+        };
+        match closest {
+            (0, _) if self.proof().is_none() => {
+                format!("fewer than {} of its {cell}s are equal", self.equal)
+            }
             (0, 1) => format!("its {cell} is {required}"),
             (0, 2) => format!("both of its {cell}s are {required}"),
             (0, count) => format!("its {count} {cell}s are all {required}"),
-            (_, 1) => format!("its {cell} is 0"),
-            (2, 2) => format!("both of its {cell}s are 0"),
-            (1, count) => format!("1 of its {count} {cell}s is 0"),
-            (missing, count) => format!("{missing} of its {count} {cell}s are 0"),
+            (_, 1) => format!("its {cell} is {lacking}"),
+            (2, 2) => format!("both of its {cell}s are {lacking}"),
+            (1, count) => format!("1 of its {count} {cell}s is {lacking}"),
+            (missing, count) => format!("{missing} of its {count} {cell}s are {lacking}"),
         }
     }
 }
@@ -212,6 +282,7 @@ mod tests {
             Evidence {
                 row: 0,
                 required: Requirement::NonZero,
+                equal: 1,
                 links: Vec::new(),
                 alternatives: vec![cells([0, 1]), cells([2, 3])],
             }

@@ -30,9 +30,13 @@ filters! {
     dsqf::Dsqf,
     buffer::Buffer,
     fpbuffer::FpBuffer,
+    window::Window,
+    stamped::Stamped,
+    apbf::Apbf,
 }
 
 mod any;
+mod apbf_rate;
 mod batch;
 mod bit_partitions;
 mod buffer_table;
@@ -40,12 +44,14 @@ mod cache_lines;
 mod cell_layout;
 mod citation;
 mod clearing_bloom;
+mod clock_guard;
 mod counters;
 mod descriptor;
 mod drawing;
 mod error;
 mod evidence;
 mod observation;
+mod observation_time;
 mod packed_fields;
 mod parameter;
 mod recency_list;
@@ -55,11 +61,19 @@ mod signature;
 #[cfg(test)]
 mod skeleton;
 mod spec;
+mod stamp_cells;
+mod stamp_sweep;
+mod stamps;
 mod suggested_values;
+mod window_clock;
+mod window_contents;
+mod window_registers;
 
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
 pub use citation::Citation;
+use clock_guard::ClockGuard;
+pub use clock_guard::ClockReport;
 pub use descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 pub use drawing::Drawing;
 pub use error::{BuildError, CannotForget};
@@ -67,10 +81,14 @@ pub use evidence::{Evidence, EvidenceCell, Requirement};
 #[doc(hidden)]
 pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};
+pub(crate) use observation_time::{ObservationTime, Run, tick_of};
 pub use parameter::{Kind, Parameter, Value};
 pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
+pub use stamps::StampWindow;
+pub use window_clock::{ClockKind, WindowAge, WindowClock};
+pub use window_contents::{LeavingKeys, WindowContents};
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;
@@ -144,6 +162,26 @@ pub trait Filter: Sized {
         Self::DESCRIPTOR.errors
     }
 
+    /// Returns the clock of the filter's window; None if it has no window.
+    fn window(&self) -> Option<&WindowClock> {
+        None
+    }
+
+    /// Returns the largest age, in steps, for which the filter counts its New verdicts, if it has
+    /// a window.
+    fn counted_age_limit(&self) -> u64 {
+        self.window().map_or(0, WindowClock::age_limit)
+    }
+
+    /// Returns what an observation must carry besides the fingerprint. A window that is measured
+    /// in observations needs no time.
+    fn needs(&self) -> Needs {
+        Needs {
+            tick: (self.window()).is_some_and(|clock| clock.kind() == ClockKind::Seconds),
+            importance: Self::DESCRIPTOR.needs.importance,
+        }
+    }
+
     /// Whether the filter may have forgotten this key, if it observed it. If not, a key that is
     /// reported as New was never observed.
     fn may_have_forgotten(
@@ -152,7 +190,7 @@ pub trait Filter: Sized {
         _registers: &Registers,
         _fingerprint: Fingerprint,
     ) -> bool {
-        self.possible_errors() != PossibleErrors::FalsePositives
+        self.possible_errors() != PossibleErrors::FalsePositives || self.window().is_some()
     }
 
     /// Returns the number of cache lines that observing a new key touches.
@@ -219,7 +257,7 @@ pub trait Filter: Sized {
 
     /// Returns the cells that decide about a key, with their present values. The answer of
     /// [`contains`](Filter::contains) follows from them alone.
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence;
+    fn evidence(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Evidence;
 
     /// Turns the state into one that reports every key as Seen which either filter reported as
     /// Seen, if the filter [can](Filter::MERGES). Else returns the reason and changes nothing.
@@ -231,7 +269,10 @@ pub trait Filter: Sized {
         _other: &[u8],
         _other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        Err("it forgets keys, and which ones depends on the order in which they came")
+        Err(match self.window() {
+            Some(_) => "its cells count time by its own clock, and two clocks differ",
+            None => "it forgets keys, and which ones depends on the order in which they came",
+        })
     }
 
     /// Prefetches the memory that `observe` touches for this key and these draws.
@@ -275,7 +316,7 @@ macro_rules! delegate_reads {
             self.$($field).+.cell(region, index)
         }
 
-        fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+        fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
             self.$($field).+.evidence(region, fingerprint)
         }
     };

@@ -57,6 +57,8 @@ impl From<Fingerprint> for Observation {
 /// Observations as a log records them. Those that left the state unchanged are only counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoggedObservations {
+    /// The step at which all of them count; None if the filter needs no time.
+    pub step: Option<u64>,
     /// The observations recorded in full.
     pub observations: Vec<Observation>,
     /// For each of these, the number of skipped observations directly before it.
@@ -74,6 +76,7 @@ impl LoggedObservations {
 
     /// Removes all observations and keeps the allocated memory.
     pub fn clear(&mut self) {
+        self.step = None;
         self.observations.clear();
         self.skipped_before.clear();
         self.skipped_after = 0;

@@ -262,7 +262,7 @@ impl Filter for Recent {
         self.lines.field(region, index).value
     }
 
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         self.lines.evidence(region, fingerprint)
     }
 

@@ -10,6 +10,7 @@ const GENERATOR: usize = 0;
 const OBSERVATIONS: usize = 1;
 const NEW: usize = 2;
 const OCCUPIED: usize = 3;
+const CLOCK: usize = 4;
 const OWN: usize = 8;
 
 /// 64 words: the generator, the counts, and 56 words that the filter itself defines.
@@ -20,7 +21,8 @@ const OWN: usize = 8;
 /// | 1 | observations |
 /// | 2 | observations with the verdict New |
 /// | 3 | cells in use |
-/// | 4–7 | zero |
+/// | 4 | the present step, if the filter has a window that is measured in seconds |
+/// | 5–7 | zero |
 /// | 8–63 | defined by the filter |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
@@ -66,6 +68,18 @@ impl Registers {
     #[inline]
     pub fn occupied_mut(&mut self) -> &mut u64 {
         &mut self.words[OCCUPIED]
+    }
+
+    /// Returns the present step of the clock; 0 before the first.
+    #[inline]
+    pub fn clock(&self) -> u64 {
+        self.words[CLOCK]
+    }
+
+    /// Moves the clock to a step. It never moves backwards.
+    #[inline]
+    pub(crate) fn advance_clock(&mut self, step: u64) {
+        self.words[CLOCK] = self.words[CLOCK].max(step);
     }
 
     /// Returns the words that the filter defines.

@@ -234,7 +234,7 @@ impl Filter for Slot {
             .get(read_u64(region, word as usize * WORD_BYTES), digit)
     }
 
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         let SlotAddress { at, digit, value } = self.locate(fingerprint);
         let index = (at / WORD_BYTES) as u64 * self.digits.per_word() + digit;
         // A digit whose base is not a power of two is read from the whole word.

@@ -45,9 +45,15 @@ impl FilterSpec {
         Ok(changed)
     }
 
+    /// Returns the span of the filter's window if it is measured in seconds.
+    pub fn window_seconds(&self) -> Option<u64> {
+        let is_in_seconds = self.is_choice("clock", "seconds");
+        is_in_seconds.then(|| self.integer("span"))
+    }
+
     /// Returns the value of an integer parameter. A filter asks only for parameters that its
     /// descriptor lists; for others the value is 0.
-    pub(super) fn integer(&self, name: &str) -> u64 {
+    pub(crate) fn integer(&self, name: &str) -> u64 {
         match self.value(name) {
             Some(Value::Integer(number)) => number,
             _ => 0,

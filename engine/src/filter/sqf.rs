@@ -251,7 +251,7 @@ impl Filter for Sqf {
     }
 
     /// Returns the buckets up to the first empty one, where a search ends.
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         let (first, signature) = self.locate(fingerprint);
         let width = self.cells.width_bits();
         let mut was_empty = false;

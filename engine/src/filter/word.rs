@@ -228,7 +228,7 @@ impl Filter for Word {
         self.words.field(region, index).value
     }
 
-    fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         self.words.evidence(region, fingerprint)
     }
 

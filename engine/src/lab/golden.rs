@@ -1,14 +1,19 @@
 //! Golden states: every filter must reach the same state on every target.
 //!
-//! Each filter runs with its [first defaults](golden_spec), and with each parameter at its minimum, its maximum (limited
-//! here) and each of its words; in a small, an odd and a larger memory; over the same stream. The
-//! native tests, and the browser tests through WebAssembly, compare the digests of region and
+//! Each filter runs with its [first defaults](golden_spec), and with each parameter at its minimum,
+//! its maximum (limited here) and each of its words; in a small, an odd and a larger memory; over
+//! the same stream. If it has a window, also with a short one by each clock; if it needs times,
+//! the stream has times that advance, stand still, come late and jump. The native tests, and the
+//! browser tests through WebAssembly, compare the digests of region and
 //! registers with a file.
 
 use std::fmt;
 
 use super::stream::StreamSpec;
-use crate::filter::{AnyFilter, Descriptor, FilterSpec, Kind, Value, registry, state_digest};
+use crate::filter::{
+    AnyFilter, Descriptor, FilterSpec, Kind, Observation, Value, registry, state_digest,
+};
+use crate::rng::Generator;
 use crate::seen_set::SeenSetBuilder;
 
 const SEED: u64 = 20_061;
@@ -16,6 +21,12 @@ const OBSERVATIONS: u64 = 4000;
 const MEMORIES_BITS: [u64; 3] = [256, 10_007, 1 << 17];
 /// The greatest parameter value used here, so that filters fit into the smaller memories.
 const MAX_VALUE: u64 = 32;
+/// The span of a window that passes several times, and those of the other clocks.
+const SHORT_WINDOWS: [(&str, &str); 3] = [
+    ("seconds", "70000"),
+    ("count", "700"),
+    ("deliveries", "400"),
+];
 
 /// The state of a filter after the golden stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +53,10 @@ impl fmt::Display for GoldenState {
 pub fn golden_states() -> Vec<GoldenState> {
     let mut states = Vec::new();
     for descriptor in registry() {
-        for spec in variations(descriptor) {
+        for spec in variations(descriptor)
+            .into_iter()
+            .chain(short_windows(descriptor))
+        {
             for memory_bits in MEMORIES_BITS {
                 if AnyFilter::build(&spec, memory_bits).is_ok() {
                     states.extend(golden_state(&spec, memory_bits));
@@ -93,6 +107,33 @@ pub(crate) fn variations(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
     distinct
 }
 
+/// Returns a filter with a short window by each clock, and by steps of several lengths; nothing if
+/// it has no window.
+fn short_windows(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
+    let defaults = FilterSpec::with_defaults(descriptor);
+    let windows = SHORT_WINDOWS.iter().flat_map(|(clock, span)| {
+        ["0", "1", "100"].map(|step| {
+            let spec = defaults.with("clock", clock).ok()?;
+            spec.with("span", span).ok()?.with("step", step).ok()
+        })
+    });
+    windows.flatten().collect()
+}
+
+/// Returns the time of an observation: about five minutes after the one before, the same, an hour
+/// too early, or ten hours later.
+fn golden_tick(newest: &mut u32, draw: u64) -> u32 {
+    *newest += match draw % 256 {
+        0 => 36_000,
+        1..128 => (draw >> 32) as u32 % 600,
+        _ => 0,
+    };
+    match draw >> 8 & 15 {
+        0 => newest.saturating_sub((draw >> 40) as u32 % 7200),
+        _ => *newest,
+    }
+}
+
 fn golden_state(spec: &FilterSpec, memory_bits: u64) -> Option<GoldenState> {
     let mut set = SeenSetBuilder::new(spec)
         .memory_bits(memory_bits)
@@ -103,8 +144,21 @@ fn golden_state(spec: &FilterSpec, memory_bits: u64) -> Option<GoldenState> {
         distinct_percent: 60.0,
     }
     .open(OBSERVATIONS, SEED);
-    while let Some((key, _)) = stream.next_key() {
-        set.observe(key);
+    let (needs_tick, draws) = (set.filter().needs().tick, Generator::from_seed(SEED));
+    let mut newest = 0;
+    for index in 0.. {
+        let Some((key, _)) = stream.next_key() else {
+            break;
+        };
+        let tick = match needs_tick {
+            true => golden_tick(&mut newest, draws.draw(index)),
+            false => 0,
+        };
+        let fingerprint = set.hasher().fingerprint(key);
+        set.observe_one(Observation {
+            tick,
+            ..fingerprint.into()
+        });
     }
     Some(GoldenState {
         filter: spec.to_string(),

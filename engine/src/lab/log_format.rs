@@ -1,7 +1,7 @@
 //! Formats a synthetic stream as a log.
 //!
-//! The stream gives only the keys. Visitors and times are computed from the position in the
-//! stream, so a stream, a count and a seed give the same log everywhere.
+//! The stream gives the keys. Visitors, and times if the stream has none, are computed from the
+//! position in the stream, so a stream, a count and a seed give the same log everywhere.
 
 use std::fmt;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::rng::Generator;
 
 /// The greatest number of visitors in a log.
 const MAX_VISITORS: u64 = 400;
-/// Lines per second.
+/// Lines per second, if the stream has no times.
 const LINES_PER_SECOND: u64 = 3;
 
 /// The format of a synthetic log.
@@ -91,7 +91,7 @@ fn key_line(arrival: &Arrival<'_>, log: &mut Vec<u8>) -> std::io::Result<()> {
 
 fn access_line(arrival: &Arrival<'_>, position: u64, log: &mut Vec<u8>) -> std::io::Result<()> {
     let visitor = visitor(position);
-    let (day, clock) = time(position);
+    let (day, clock) = time(arrival, position);
     let [hour, minute, second] = clock;
     let size = 400 + Generator::from_state(arrival.number).draw(2) % 40_000;
     write!(
@@ -107,7 +107,7 @@ fn access_line(arrival: &Arrival<'_>, position: u64, log: &mut Vec<u8>) -> std::
 }
 
 fn click_line(arrival: &Arrival<'_>, position: u64, log: &mut Vec<u8>) -> std::io::Result<()> {
-    let (day, clock) = time(position);
+    let (day, clock) = time(arrival, position);
     let [hour, minute, second] = clock;
     let number = arrival.number;
     writeln!(
@@ -139,8 +139,11 @@ fn visitor(position: u64) -> u64 {
 }
 
 /// Returns the day of the month, and hour, minute and second.
-fn time(position: u64) -> (u64, [u64; 3]) {
-    let seconds = position / LINES_PER_SECOND;
+fn time(arrival: &Arrival<'_>, position: u64) -> (u64, [u64; 3]) {
+    let seconds = match arrival.second {
+        Some(second) => second.into(),
+        None => position / LINES_PER_SECOND,
+    };
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     (
         hours / 24 % 28 + 1,
@@ -183,6 +186,22 @@ mod tests {
         let mut log = Vec::new();
         while LogFormat::Clicks.append_line(&mut stream, &mut log) {}
         assert_eq!(log.iter().filter(|&&byte| byte == b'\n').count(), 2);
+    }
+
+    #[test]
+    fn lines_have_the_times_of_a_burst() {
+        let spec: StreamSpec = "burst:30:0.1:5".parse().expect("a stream");
+        let mut stream = spec.open(9, 1);
+        let mut log = Vec::new();
+        while LogFormat::Clicks.append_line(&mut stream, &mut log) {}
+        let text = String::from_utf8(log).expect("text");
+        let times = text.lines().map(|line| &line[18..26]);
+        // Every 10 s, every 2 s, and every 10 s.
+        let expected = [
+            "00:00:00", "00:00:10", "00:00:20", "00:00:30", "00:00:32", "00:00:34", "00:00:36",
+            "00:00:46", "00:00:56",
+        ];
+        assert_eq!(times.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use super::scoreboard::Scoreboard;
 use super::stream::Stream;
-use crate::filter::{Filter, Registers, observe_one};
+use super::window_truth::WindowTruth;
+use crate::filter::{ClockKind, Filter, Observation, Registers, observe_one};
 use crate::fingerprint::KeyHasher;
 use crate::region::{Memory, OutOfMemory};
 
-/// Runs a filter over a stream and counts its errors.
+/// Runs a filter over a stream and counts its errors. Keys have the times of the stream; if it has
+/// none, they come one per second. If the filter has a window, a key is a repeat if and only if
+/// the filter delivered it within the span.
 ///
 /// The filter may be of any type, also one that is not in the registry. `seed` is the seed of
 /// the hash function and of the filter's random choices. To compare filters of the registry,
@@ -23,10 +26,25 @@ pub fn measure<F: Filter>(
     let hasher = KeyHasher::new(seed);
     let mut truth = stream.truth();
     let mut board = Scoreboard::default();
-    while let Some((key, number)) = stream.next_key() {
-        let observation = hasher.fingerprint(key).into();
+    let clock = filter.window().copied();
+    let mut window = clock.map(WindowTruth::new);
+    loop {
+        let tick = stream.next_second();
+        let Some((key, number)) = stream.next_key() else {
+            break;
+        };
+        let observation = Observation {
+            tick,
+            ..hasher.fingerprint(key).into()
+        };
+        if let Some(clock) = clock.filter(|clock| clock.kind() == ClockKind::Seconds) {
+            registers.advance_clock(clock.step_of(observation.tick));
+        }
         let verdict = observe_one(filter, &mut region[..], &mut registers, observation);
-        let is_first = truth.is_first(number);
+        let is_first = match &mut window {
+            Some(window) => window.is_new(number, observation.tick, verdict),
+            None => truth.is_first(number),
+        };
         board.score(&[verdict], &[is_first], registers.occupied());
     }
     Ok(board)

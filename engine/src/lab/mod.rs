@@ -22,6 +22,7 @@ mod summary;
 mod top_keys;
 mod truth;
 mod weights;
+mod window_truth;
 mod zipf;
 
 pub use gap_meter::GapMeter;
@@ -42,3 +43,4 @@ pub use top_keys::TopKeys;
 pub(crate) use truth::IdentityHasher;
 pub use truth::Truth;
 pub use weights::Weights;
+pub(crate) use window_truth::WindowTruth;

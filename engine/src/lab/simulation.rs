@@ -2,11 +2,12 @@
 
 use super::gap_meter::GapMeter;
 use super::permutation::Permutation;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, share};
 use super::stream::{Arrival, Stream};
 use super::summary::RunSummary;
 use super::truth::Truth;
 use super::weights::Weights;
+use super::window_truth::WindowTruth;
 use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
@@ -36,6 +37,16 @@ pub struct FilterRun {
     scoreboard: Scoreboard,
     weights: Weights,
     nanoseconds: u64,
+    window: Option<WindowedRun>,
+}
+
+/// What only a run of a filter with a window has.
+#[derive(Debug)]
+struct WindowedRun {
+    truth: WindowTruth,
+    /// First occurrences in the stream that were reported as Seen.
+    first_seen: u64,
+    first: u64,
 }
 
 impl FilterRun {
@@ -64,6 +75,17 @@ impl FilterRun {
         &self.scoreboard
     }
 
+    /// The false positive rate among first occurrences in the stream. It differs from the
+    /// [scoreboard](FilterRun::scoreboard)'s only if the filter has a window: then a key that was
+    /// wrongly reported as Seen is new at each occurrence until it is delivered, and a key that
+    /// was forgotten is new again.
+    pub fn fpr_of_first_occurrences(&self) -> Option<f64> {
+        match &self.window {
+            None => self.scoreboard.fpr(),
+            Some(window) => share(window.first_seen, window.first),
+        }
+    }
+
     /// Not generic over clocks, so that the loops of every filter are compiled once and the page
     /// loads them once.
     #[inline(never)]
@@ -72,10 +94,25 @@ impl FilterRun {
     }
 }
 
+impl WindowedRun {
+    fn count(&mut self, first: &[bool], verdicts: &[Verdict]) {
+        for (&first, verdict) in first.iter().zip(verdicts) {
+            self.first += u64::from(first);
+            self.first_seen += u64::from(first & verdict.is_seen());
+        }
+    }
+}
+
 /// Keys per batch.
 const BATCH: usize = 1024;
 
 /// A run of several filters over one stream of keys.
+///
+/// A filter with a window has its own truth: a key is a repeat if and only if that filter
+/// delivered it, that is said New, within the span. Between the span and a step later both
+/// verdicts are right. Such a filter needs times. Keys that are pushed without a time get their
+/// position in the stream, from 0: one second per key. In one simulation either all keys have
+/// times or none.
 #[derive(Debug)]
 pub struct Simulation {
     hasher: KeyHasher,
@@ -93,6 +130,10 @@ pub struct Simulation {
     /// First occurrences among all keys pushed by `push_with_truth`.
     given_first: u64,
     verdicts: Vec<Verdict>,
+    /// Whether each observation was new to the filter that ran last, if it has a window.
+    new_in_window: Vec<bool>,
+    /// The first and the last of the times.
+    ticks: Option<(u32, u32)>,
     gaps: GapMeter,
     /// Whether any key so far had an importance.
     is_weighted: bool,
@@ -112,6 +153,8 @@ impl Simulation {
             first: Vec::with_capacity(BATCH),
             given_first: 0,
             verdicts: vec![Verdict::New; BATCH],
+            new_in_window: Vec::with_capacity(BATCH),
+            ticks: None,
             gaps: GapMeter::default(),
             is_weighted: false,
             count: 0,
@@ -138,11 +181,18 @@ impl Simulation {
         let builder = SeenSetBuilder::new(spec)
             .memory_bits(memory_bits)
             .seed(self.hasher.seed());
+        let set = match self.numbers {
+            Some(_) => builder.build_for_numbers()?,
+            None => builder.build()?,
+        };
+        let window = set.filter().window().map(|&clock| WindowedRun {
+            truth: WindowTruth::new(clock),
+            first_seen: 0,
+            first: 0,
+        });
         self.runs.push(FilterRun {
-            set: match self.numbers {
-                Some(_) => builder.build_for_numbers()?,
-                None => builder.build()?,
-            },
+            set,
+            window,
             memory_bits,
             scoreboard: Scoreboard::default(),
             weights: Weights::default(),
@@ -151,10 +201,34 @@ impl Simulation {
         Ok(())
     }
 
+    /// Returns the hash function of the keys.
+    pub fn hasher(&self) -> KeyHasher {
+        self.hasher
+    }
+
     /// Adds the next key of the stream. Equal keys are recognized by their fingerprint.
     #[inline]
     pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
         self.push_fingerprint(self.hasher.fingerprint(key), clock);
+    }
+
+    /// Adds the next key of the stream, with its time. Equal keys are recognized by their
+    /// fingerprint.
+    #[inline]
+    pub fn push_key_at(&mut self, key: &[u8], tick: u32, clock: &impl Clock) {
+        self.push_fingerprint_at(self.hasher.fingerprint(key), tick, clock);
+    }
+
+    /// Adds the next key of the stream, with its time, by its fingerprint under the seed of the
+    /// simulation.
+    #[inline]
+    pub fn push_fingerprint_at(&mut self, fingerprint: Fingerprint, tick: u32, clock: &impl Clock) {
+        self.record_tick(tick);
+        let observation = Observation {
+            tick,
+            ..fingerprint.into()
+        };
+        self.push(observation, fingerprint.0, clock);
     }
 
     /// Adds the next key of the stream by its fingerprint under the seed of the simulation.
@@ -183,19 +257,33 @@ impl Simulation {
         self.push(self.hasher.fingerprint(key).into(), number, clock);
     }
 
-    /// Adds the next key of a synthetic stream.
+    /// Adds the next key of a synthetic stream, with its time if the stream has times.
     #[inline]
     pub fn push_arrival(&mut self, arrival: &Arrival<'_>, clock: &impl Clock) {
         self.is_weighted |= arrival.importance.is_some();
+        if let Some(second) = arrival.second {
+            self.record_tick(second);
+        }
         let observation = Observation {
             importance: arrival.importance.unwrap_or(0),
+            tick: arrival.second.unwrap_or(0),
             ..self.hasher.fingerprint(arrival.key).into()
         };
         self.push(observation, arrival.number, clock);
     }
 
     #[inline]
-    fn push(&mut self, observation: Observation, identity: u64, clock: &impl Clock) {
+    fn record_tick(&mut self, tick: u32) {
+        let (first, last) = self.ticks.unwrap_or((tick, tick));
+        self.ticks = Some((first.min(tick), last.max(tick)));
+    }
+
+    #[inline]
+    fn push(&mut self, mut observation: Observation, identity: u64, clock: &impl Clock) {
+        if self.ticks.is_none() {
+            let position = self.count + self.observations.len() as u64;
+            observation.tick = u32::try_from(position).unwrap_or(u32::MAX);
+        }
         self.observations.push(observation);
         if let Some((permutation, numbers)) = &mut self.numbers {
             let fingerprint = Fingerprint(permutation.apply(identity));
@@ -229,7 +317,14 @@ impl Simulation {
                 run.observe(&observations[from..to], verdicts);
                 run.nanoseconds += clock.now_ns().saturating_sub(started);
                 let occupied = run.set.registers().occupied();
-                let first = &self.first[from..to];
+                let mut first = &self.first[from..to];
+                if let Some(window) = &mut run.window {
+                    let (identities, new) = (&self.identities[from..to], &mut self.new_in_window);
+                    let observed = &self.observations[from..to];
+                    window.truth.are_new(identities, observed, verdicts, new);
+                    window.count(first, verdicts);
+                    first = new;
+                }
                 run.scoreboard.score(verdicts, first, occupied);
                 if self.is_weighted {
                     let weighted = &self.observations[from..to];
@@ -279,7 +374,11 @@ impl Simulation {
     /// is no formula.
     pub fn predictions(&self) -> Vec<Option<Prediction>> {
         let gaps = self.gaps.histogram();
-        let workload = Workload::with_gaps(self.count, self.distinct(), gaps);
+        let mut workload = Workload::with_gaps(self.count, self.distinct(), gaps);
+        if let Some((first, last)) = self.ticks {
+            let seconds = f64::from(last - first) + 1.0;
+            workload = workload.lasting(seconds);
+        }
         self.runs
             .iter()
             .map(|run| predict(run.set.spec(), run.memory_bits, &workload))

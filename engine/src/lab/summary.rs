@@ -23,7 +23,8 @@ pub struct RunSummary {
     pub stream: String,
     /// The number of observations.
     pub count: u64,
-    /// The number of first occurrences.
+    /// The number of first occurrences. For a filter with a window: of occurrences of keys that it
+    /// had not delivered within its span.
     pub distinct: u64,
     /// The number of repeats.
     pub repeats: u64,
@@ -34,6 +35,9 @@ pub struct RunSummary {
     pub false_negatives: u64,
     /// `fp` ÷ `distinct`.
     pub fpr: Option<f64>,
+    /// The same among the first occurrences in the stream only. It differs from `fpr` only for a
+    /// filter with a window, where a key that was wrongly reported Seen stays new.
+    pub fpr_fresh: Option<f64>,
     /// `fn` ÷ `repeats`.
     pub fnr: Option<f64>,
     /// `fp` ÷ `count`.
@@ -42,7 +46,8 @@ pub struct RunSummary {
     pub fnr_n: Option<f64>,
     /// The share of used cells at the end.
     pub load: f64,
-    /// The predicted `fpr`, if there is a formula.
+    /// The predicted `fpr`, if there is a formula; for a filter with a window, the predicted
+    /// `fpr_fresh`.
     pub predicted_fpr: Option<f64>,
     /// The predicted `fnr`, if there is a formula.
     pub predicted_fnr: Option<f64>,
@@ -93,6 +98,7 @@ impl RunSummary {
             fp: end.false_positives,
             false_negatives: end.false_negatives,
             fpr: scoreboard.fpr(),
+            fpr_fresh: run.fpr_of_first_occurrences(),
             fnr: scoreboard.fnr(),
             fpr_n: share(end.false_positives, end.position),
             fnr_n: share(end.false_negatives, end.position),

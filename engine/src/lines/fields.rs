@@ -119,6 +119,26 @@ impl FieldList {
         }
     }
 
+    /// Returns the same fields with as few ranges as possible: `1,2` is `1-2`. A range without an
+    /// end stays apart: a line with one field has a key by `1-`, and none by `1,2-`.
+    pub(super) fn canonical(&self) -> Self {
+        let mut ranges: Vec<FieldRange> = Vec::with_capacity(self.ranges.len());
+        for &range in &self.ranges {
+            match (ranges.last_mut(), range.last) {
+                (
+                    Some(FieldRange {
+                        last: Some(end), ..
+                    }),
+                    Some(last),
+                ) if *end + 1 == range.first => {
+                    *end = last;
+                }
+                _ => ranges.push(range),
+            }
+        }
+        FieldList { ranges }
+    }
+
     /// Returns the index of the field if the list has only one.
     pub(super) fn single(&self) -> Option<usize> {
         match self.ranges[..] {
@@ -186,7 +206,8 @@ pub(super) fn delimited_field(line: &[u8], delimiter: u8, index: usize) -> Optio
     Some(&rest[..memchr(delimiter, rest).unwrap_or(rest.len())])
 }
 
-fn field_start(line: &[u8], delimiter: u8, index: usize) -> Option<usize> {
+/// Returns where a field starts, by its index from 0.
+pub(super) fn field_start(line: &[u8], delimiter: u8, index: usize) -> Option<usize> {
     match index {
         0 => Some(0),
         _ => Some(memchr_iter(delimiter, line).nth(index - 1)? + 1),
@@ -196,6 +217,24 @@ fn field_start(line: &[u8], delimiter: u8, index: usize) -> Option<usize> {
 /// Returns a field by its index from 0. Runs of blanks and tabs separate.
 pub(super) fn blank_field(line: &[u8], index: usize) -> Option<&[u8]> {
     blank_fields(line).nth(index)
+}
+
+/// Returns where a field starts, by its index from 0. Runs of blanks and tabs separate.
+pub(super) fn blank_field_start(line: &[u8], index: usize) -> Option<usize> {
+    // A field is the byte after a blank. Fields before a time are short, so a loop over bytes is
+    // faster than a search for each blank.
+    let (mut fields, mut is_after_blank) = (0, true);
+    for (at, &byte) in line.iter().enumerate() {
+        let is_blank = byte == b' ' || byte == b'\t';
+        if is_after_blank && !is_blank {
+            if fields == index {
+                return Some(at);
+            }
+            fields += 1;
+        }
+        is_after_blank = is_blank;
+    }
+    None
 }
 
 fn blank_fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -273,6 +312,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_blank_field_starts_where_it_is_found(line in "[ab \t]{0,12}", index in 0usize..6) {
+            let rest = blank_field_start(line.as_bytes(), index).map(|at| &line.as_bytes()[at..]);
+            let field = rest.and_then(|rest| blank_field(rest, 0));
+            prop_assert_eq!(field, blank_field(line.as_bytes(), index));
+        }
+
         #[test]
         fn ranges_equal_those_of_split(line in "[ab,]{0,12}", first in 1usize..6, more in 0usize..4) {
             let fields: Vec<&str> = line.split(',').collect();

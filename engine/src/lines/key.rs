@@ -56,6 +56,14 @@ impl KeySelector {
         }
     }
 
+    /// Returns the selector that finds the same keys and has the shortest list of fields.
+    pub(super) fn canonical(&self) -> Self {
+        match self.selected_fields() {
+            Some((fields, delimiter)) => KeySelector::fields(fields.canonical(), delimiter),
+            None => self.clone(),
+        }
+    }
+
     /// Returns the regular expression, if there is one.
     pub fn expression(&self) -> Option<&str> {
         match self {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use super::key::KeySelector;
 use super::key_rule::{KeyRule, KeyRuleError, LineEnd};
 use super::normalize::{Normalization, ParameterPattern};
+use super::time_rule::TimeOptions;
 
 /// The parts of a [`KeyRule`] that a caller asks for. A store supplies the others, or the
 /// defaults do.
@@ -19,6 +20,9 @@ pub struct KeyOptions {
     pub drop_parameters: Option<Vec<ParameterPattern>>,
     /// What ends a line.
     pub line_end: Option<LineEnd>,
+    /// How the time of a line is found. A field without a delimiter agrees with the same field
+    /// of a store that records a delimiter.
+    pub time: Option<TimeOptions>,
 }
 
 /// What a store records about its keys.
@@ -65,14 +69,17 @@ pub enum KeyRulePart {
     DropParameters,
     /// [`KeyRule::line_end`]. Its text form is its name.
     LineEnd,
+    /// [`KeyRule::time`]. Its text form is that of a rule for whole lines with this time.
+    Time,
 }
 
 impl KeyRulePart {
-    const ALL: [KeyRulePart; 4] = [
+    const ALL: [KeyRulePart; 5] = [
         KeyRulePart::Selector,
         KeyRulePart::Normalization,
         KeyRulePart::DropParameters,
         KeyRulePart::LineEnd,
+        KeyRulePart::Time,
     ];
 
     fn name(self) -> &'static str {
@@ -81,7 +88,13 @@ impl KeyRulePart {
             KeyRulePart::Normalization => "normalization",
             KeyRulePart::DropParameters => "dropped parameters",
             KeyRulePart::LineEnd => "line end",
+            KeyRulePart::Time => "time",
         }
+    }
+
+    /// Returns whether the part finds the same keys in both rules.
+    fn agrees(self, stored: &KeyRule, requested: &KeyRule) -> bool {
+        self.text(&stored.canonical()) == self.text(&requested.canonical())
     }
 
     fn text(self, rule: &KeyRule) -> String {
@@ -93,6 +106,14 @@ impl KeyRulePart {
                 names.collect::<Vec<_>>().join(" ")
             }
             KeyRulePart::LineEnd => rule.line_end.name().to_owned(),
+            KeyRulePart::Time => {
+                let time = rule.time.clone();
+                let rule = KeyRule {
+                    time,
+                    ..KeyRule::default()
+                };
+                rule.to_string()
+            }
         }
     }
 }
@@ -105,6 +126,7 @@ impl From<KeyRule> for KeyOptions {
             normalization: Some(rule.normalization),
             drop_parameters: Some(rule.drop_parameters),
             line_end: Some(rule.line_end),
+            time: rule.time.map(TimeOptions::from),
         }
     }
 }
@@ -121,7 +143,8 @@ impl KeyOptions {
             RecordedKey::Rule(stored) => {
                 let requested = self.over(stored.clone())?;
                 check(&KeyRulePart::ALL, stored, &requested)?;
-                Ok(requested)
+                // It may write the same fields in another way.
+                Ok(stored.clone())
             }
             RecordedKey::Normalization(normalization) => {
                 let stored = KeyRule {
@@ -152,6 +175,9 @@ impl KeyOptions {
         if let Some(line_end) = self.line_end {
             rule.line_end = line_end;
         }
+        if let Some(time) = &self.time {
+            rule.time = Some(time.over(rule.time.as_ref()));
+        }
         let normalization = rule.normalization;
         match rule.drop_parameters.is_empty() || normalization.drops_parameters() {
             true => Ok(rule),
@@ -176,12 +202,11 @@ fn check(
     requested: &KeyRule,
 ) -> Result<(), KeyOptionsError> {
     for &part in parts {
-        let (stored, requested) = (part.text(stored), part.text(requested));
-        if stored != requested {
+        if !part.agrees(stored, requested) {
             return Err(KeyOptionsError::Mismatch {
                 part,
-                stored,
-                requested,
+                stored: part.text(stored),
+                requested: part.text(requested),
             });
         }
     }
@@ -277,6 +302,68 @@ mod tests {
     fn fields_without_a_delimiter_take_that_of_the_store() {
         let rule = asking("field=7").rule_for(&recorded("field=7,delimiter=%2C"));
         assert_eq!(rule.expect("agrees").to_string(), "field=7,delimiter=%2C");
+    }
+
+    #[test]
+    fn the_same_fields_agree_however_they_are_written() {
+        for (asked, stored) in [
+            ("field=1-2", "field=1+2"),
+            ("field=1+2", "field=1-2,delimiter=%2C"),
+            ("field=1+2-3+4", "field=1-4"),
+            ("field=7-7", "field=7"),
+        ] {
+            let rule = asking(asked).rule_for(&recorded(stored)).expect(stored);
+            assert_eq!(rule.to_string(), stored);
+        }
+        for (asked, stored) in [
+            ("field=2+1", "field=1-2"),
+            ("field=1+2-", "field=1-"),
+            ("field=1+1", "field=1"),
+        ] {
+            assert!(asking(asked).rule_for(&recorded(stored)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_time_must_agree_and_takes_what_it_leaves_out_from_the_store() {
+        let asking = |text: &str| {
+            let rule: KeyRule = text.parse().expect(text);
+            let options = KeyOptions::from(rule);
+            let time = options.time.map(|time| TimeOptions {
+                format: None,
+                ..time
+            });
+            KeyOptions {
+                time,
+                ..KeyOptions::default()
+            }
+        };
+        let stored = recorded("field=7,delimiter=%2C,time=4,time-delimiter=%2C,time-format=clf");
+        for text in ["line,time=4", "line,time=4,time-delimiter=%2C"] {
+            let rule = asking(text).rule_for(&stored).expect(text);
+            assert_eq!(RecordedKey::Rule(rule), stored);
+        }
+        for (stored, text) in [
+            ("line,time=4", "line,time=3"),
+            ("line,time=4", "line,time-json=a"),
+            (
+                "line,time=4,time-delimiter=%2C",
+                "line,time=4,time-delimiter=;",
+            ),
+            ("line", "line,time=4"),
+        ] {
+            let found = asking(text).rule_for(&recorded(stored));
+            let is_time = matches!(
+                &found,
+                Err(KeyOptionsError::Mismatch {
+                    part: KeyRulePart::Time,
+                    ..
+                })
+            );
+            assert!(is_time, "{found:?}");
+        }
+        let rule = asking("line,time=4").rule_for(&recorded("")).expect("any");
+        assert_eq!(rule.to_string(), "line,time=4");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use super::key::KeySelector;
 use super::normalize::{
     Normalization, ParameterPattern, ParameterPatternError, UnknownNormalization,
 };
+use super::time_format::{TimeFormat, UnknownTimeFormat};
+use super::time_rule::{TimeRule, TimeSelector};
 
 /// How the key of a line is found.
 ///
@@ -33,6 +35,9 @@ pub struct KeyRule {
     pub drop_parameters: Vec<ParameterPattern>,
     /// What ends a line.
     pub line_end: LineEnd,
+    /// How the time of a line is found, for filters with a window. None: the time is that of the
+    /// machine's clock.
+    pub time: Option<TimeRule>,
     /// Whether JSON numbers are hashed as written, like strings. True only for stores that
     /// record no key: they were made so.
     pub(super) bare_json_values: bool,
@@ -77,6 +82,9 @@ pub enum KeyRuleError {
     /// A query parameter.
     #[error(transparent)]
     Parameter(#[from] ParameterPatternError),
+    /// The format of times.
+    #[error(transparent)]
+    TimeFormat(#[from] UnknownTimeFormat),
 }
 
 impl LineEnd {
@@ -98,6 +106,17 @@ impl LineEnd {
             LineEnd::Newline => "newline",
             LineEnd::CrLf => "crlf",
             LineEnd::Nul => "nul",
+        }
+    }
+}
+
+impl KeyRule {
+    /// Returns the rule that finds the same keys and writes its fields in the shortest way:
+    /// `1-2` and `1,2` have the same text then.
+    pub fn canonical(&self) -> Self {
+        KeyRule {
+            selector: self.selector.canonical(),
+            ..self.clone()
         }
     }
 }
@@ -137,10 +156,64 @@ impl fmt::Display for KeyRule {
             write!(f, ",drop={}", escaped(parameter.to_string().as_bytes()))?;
         }
         match self.line_end {
-            LineEnd::Newline => Ok(()),
-            end => write!(f, ",end={}", end.name()),
+            LineEnd::Newline => {}
+            end => write!(f, ",end={}", end.name())?,
+        }
+        self.time
+            .as_ref()
+            .map_or(Ok(()), |time| write_time(f, time))
+    }
+}
+
+fn write_time(f: &mut fmt::Formatter<'_>, time: &TimeRule) -> fmt::Result {
+    match &time.selector {
+        TimeSelector::Field { index, delimiter } => {
+            write!(f, ",time={}", index + 1)?;
+            if let Some(delimiter) = delimiter {
+                write!(f, ",time-delimiter={}", escaped(&[*delimiter]))?;
+            }
+        }
+        TimeSelector::Json(path) => {
+            write!(f, ",time-json={}", escaped(path.to_string().as_bytes()))?;
         }
     }
+    match time.format {
+        TimeFormat::Auto => Ok(()),
+        format => write!(f, ",time-format={format}"),
+    }
+}
+
+/// Adds a part to the rule of the time. None if there is no such part, or not yet.
+fn parse_time(
+    time: &mut Option<TimeRule>,
+    name: &str,
+    value: &[u8],
+) -> Result<Option<()>, KeyRuleError> {
+    let Ok(text) = str::from_utf8(value) else {
+        return Ok(None);
+    };
+    let rule = |selector| {
+        Some(TimeRule {
+            selector,
+            format: TimeFormat::Auto,
+        })
+    };
+    match (name, &mut *time) {
+        ("time", None) => {
+            let fields: FieldList = text.parse()?;
+            let Some(index) = fields.single() else {
+                return Ok(None);
+            };
+            *time = rule(TimeSelector::Field {
+                index,
+                delimiter: None,
+            });
+        }
+        ("time-json", None) => *time = rule(TimeSelector::Json(text.parse()?)),
+        ("time-format", Some(rule)) => rule.format = text.parse()?,
+        _ => return Ok(None),
+    }
+    Ok(Some(()))
 }
 
 impl FromStr for KeyRule {
@@ -174,7 +247,17 @@ impl FromStr for KeyRule {
                         _ => return Err(unknown(part)),
                     }
                 }
-                _ => return Err(unknown(part)),
+                ("time-delimiter", _) => match (&mut rule.time, &value[..]) {
+                    (
+                        Some(TimeRule {
+                            selector: TimeSelector::Field { delimiter, .. },
+                            ..
+                        }),
+                        [byte],
+                    ) => *delimiter = Some(*byte),
+                    _ => return Err(unknown(part)),
+                },
+                _ => parse_time(&mut rule.time, name, &value)?.ok_or_else(|| unknown(part))?,
             }
         }
         Ok(rule)
@@ -266,6 +349,12 @@ mod tests {
             "line,drop=*",
             "line,salt=1",
             "word=1",
+            "line,time=0",
+            "line,time=1-2",
+            "line,time=1,time=2",
+            "line,time-format=clf",
+            "line,time=1,time-format=iso",
+            "line,time-json=a,time-delimiter=%2C",
         ] {
             assert!(text.parse::<KeyRule>().is_err(), "{text}");
         }
@@ -288,6 +377,16 @@ mod tests {
         ]
     }
 
+    fn any_time() -> impl Strategy<Value = TimeRule> {
+        let field = (0usize..20, proptest::option::of(any::<u8>()))
+            .prop_map(|(index, delimiter)| TimeSelector::Field { index, delimiter });
+        let json =
+            "[a,%é \"]{1,6}".prop_map(|path| TimeSelector::Json(path.parse().expect("a path")));
+        let format = (0..TimeFormat::ALL.len()).prop_map(|index| TimeFormat::ALL[index]);
+        (prop_oneof![field, json], format)
+            .prop_map(|(selector, format)| TimeRule { selector, format })
+    }
+
     #[cfg(feature = "patterns")]
     fn any_pattern() -> impl Strategy<Value = KeySelector> {
         "[a,%é \\\\n=+]{0,5}x"
@@ -306,12 +405,14 @@ mod tests {
             normalization in 0..Normalization::ALL.len(),
             drop_parameters in proptest::collection::btree_set("[a-c,%]{1,3}[*]?", 0..3),
             line_end in 0usize..3,
+            time in proptest::option::of(any_time()),
         ) {
             let rule = KeyRule {
                 selector,
                 normalization: Normalization::ALL[normalization],
                 drop_parameters: drop_parameters.iter().map(|it| it.parse().expect("a name")).collect(),
                 line_end: [LineEnd::Newline, LineEnd::CrLf, LineEnd::Nul][line_end],
+                time,
                 bare_json_values: false,
             };
             let text = rule.to_string();

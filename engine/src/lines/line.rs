@@ -28,6 +28,11 @@ impl<'a> Lines<'a> {
         (Lines::of(delimiter, block), rest)
     }
 
+    /// Returns the bytes of the lines that are left.
+    pub fn rest(&self) -> &'a [u8] {
+        &self.block[self.line_start..]
+    }
+
     pub(super) fn of(delimiter: u8, block: &'a [u8]) -> Self {
         Lines {
             block,

@@ -4,10 +4,11 @@
 //! same keys. Lines are not copied, and nothing is allocated per line, unless a key must be
 //! decoded or normalized.
 //!
-//! A [`KeyRule`] says how keys are found; a store records its text form. [`KeyOptions`] are the
-//! parts of it that a caller asks for.
+//! A [`KeyRule`] says how keys are found, and the times of lines if they have their own; a store
+//! records its text form. [`KeyOptions`] are the parts of it that a caller asks for.
 
 mod buffer;
+mod calendar;
 mod clock;
 mod fields;
 mod json;
@@ -22,6 +23,8 @@ mod normalize;
 #[cfg(feature = "patterns")]
 mod pattern;
 mod shape;
+mod time_format;
+mod time_rule;
 
 pub use buffer::{LineBuffer, LineTooLong, Part, Piece};
 pub use clock::LineClock;
@@ -40,3 +43,5 @@ pub use normalize::{
 #[cfg(feature = "patterns")]
 pub use pattern::{KeyPattern, KeyPatternError};
 pub use shape::Shape;
+pub use time_format::{TimeFormat, UnknownTimeFormat};
+pub use time_rule::{TimeOptions, TimeReader, TimeRule, TimeSelector};

@@ -6,12 +6,14 @@ use super::error::Damage;
 use super::format::superblock::{Superblock, VERSION};
 use super::log_extent::LogExtent;
 use super::replay::TornTail;
+use super::window_inspection::WindowInspection;
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
-use crate::filter::{FilterSpec, Registers};
+use crate::filter::{AnyFilter, FilterSpec, Registers, filters_that_merge};
 use crate::fingerprint::HashScheme;
 use crate::lines::RecordedKey;
 use crate::theory::{
-    Forecast, GapHistogram, LongRun, SteadyState, current_rates, forecast, long_run,
+    CurrentRates, Forecast, GapHistogram, LongRun, SteadyState, current_rates, forecast, long_run,
+    rates_at_load,
 };
 
 /// A description of a store. Counts, load and rates are those of the last checkpoint, unless it
@@ -90,6 +92,9 @@ pub struct Inspection {
     pub estimated_fpr: f64,
     /// The limit of the false positive rate that was set at creation; None without a limit.
     pub max_fpr: Option<f64>,
+    /// The window of the filter, with the log if the live counts are known; None if the filter has
+    /// no window.
+    pub window: Option<WindowInspection>,
     /// The false positive rate that the audit measured; None without an audit.
     pub audited_fpr: Option<Estimate>,
     /// The false negative rate that the audit measured; None without an audit.
@@ -115,7 +120,8 @@ pub struct Inspection {
     pub predicted_fnr: Option<f64>,
     /// The share of cells in use that theory predicts.
     pub predicted_load: Option<f64>,
-    /// The number of distinct keys that would explain the verdicts.
+    /// The number of distinct keys that would explain the verdicts or, in a merged store, the
+    /// load.
     pub predicted_distinct: Option<u64>,
     /// The name of the formula.
     pub predicted_by: Option<&'static str>,
@@ -131,6 +137,32 @@ impl Inspection {
         self.live_seen = exact.live_seen;
         self.live_load = exact.live_load;
         self.live_estimated_fpr = exact.live_estimated_fpr;
+        self.window.clone_from(&exact.window);
+    }
+}
+
+/// How far the load may be below the predicted one, if all New verdicts were about different
+/// keys: a share of it, and a number of cells.
+const LOAD_TOLERANCE: (f64, f64) = (0.02, 32.0);
+
+/// Predicts the present error rates. Merged stores have counted a key as New in each of them; if
+/// the load shows that, it tells the number of distinct keys instead of the counts.
+fn predicted_rates(
+    spec: &FilterSpec,
+    filter: &AnyFilter,
+    memory_bits: u64,
+    registers: &Registers,
+    gaps: Option<&GapHistogram>,
+) -> Option<CurrentRates> {
+    let observations = registers.observations();
+    let new = registers.new_count();
+    let by_counts = current_rates(spec, memory_bits, observations, new, gaps)?;
+    let (load, cells) = (filter.load(registers), filter.cells() as f64);
+    let tolerance = (LOAD_TOLERANCE.0 * by_counts.load).max(LOAD_TOLERANCE.1 / cells);
+    let may_be_merged = filters_that_merge().contains(&spec.descriptor().name);
+    match may_be_merged && by_counts.load - load > tolerance {
+        true => rates_at_load(spec, memory_bits, observations, load, gaps),
+        false => Some(by_counts),
     }
 }
 
@@ -166,14 +198,16 @@ impl Inspected<'_> {
         let audit = self.audit;
         let gaps = audit.as_ref();
         let gaps = gaps.and_then(|audit| GapHistogram::of_octaves(&audit.gaps));
-        let rates = current_rates(
+        let rates = predicted_rates(
             self.spec,
+            filter,
             parameters.memory_bits,
-            registers.observations(),
-            registers.new_count(),
+            registers,
             gaps.as_ref(),
         );
         let (steady_state, only_fills) = match long_run(self.spec, parameters.memory_bits) {
+            // How full a window becomes depends on the keys per second.
+            _ if self.filter.filter().tick_clock().is_some() => (None, None),
             LongRun::Settles(state) => (Some(state), Some(false)),
             LongRun::OnlyFills => (None, Some(true)),
             LongRun::Unknown => (None, None),
@@ -219,6 +253,7 @@ impl Inspected<'_> {
             load: filter.load(registers),
             estimated_fpr: filter.false_positive_rate(registers),
             max_fpr: superblock.max_fpr,
+            window: WindowInspection::of(filter, registers, parameters, self.unix_seconds),
             audited_fpr: audit.as_ref().and_then(|audit| audit.fpr),
             audited_fnr: audit.as_ref().and_then(|audit| audit.fnr),
             distinct_estimate: audit.as_ref().map(|audit| audit.distinct.value),

@@ -13,7 +13,8 @@ use super::newest_image::filter_of;
 use super::replay::replay;
 use super::snapshot::{ATTEMPTS, newest_superblock_with_retries};
 use crate::filter::{
-    AnyFilter, Evidence, FilterSpec, LoggedObservations, Observation, Registers, Verdict,
+    AnyFilter, ClockReport, Evidence, FilterSpec, LoggedObservations, Observation, ObservationTime,
+    Registers, SampleMask, Verdict, tick_of,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::region::{Region, SubRegion};
@@ -32,6 +33,7 @@ pub struct KeyLookup<M> {
     medium: M,
     state: State,
     hasher: KeyHasher,
+    time: ObservationTime,
 }
 
 impl<M: Medium> KeyLookup<M> {
@@ -40,6 +42,7 @@ impl<M: Medium> KeyLookup<M> {
         let state = State::current(&medium)?;
         Ok(KeyLookup {
             hasher: KeyHasher::new(state.superblock.parameters.seed),
+            time: ObservationTime::new(state.filter.tick_clock()),
             state,
             medium,
         })
@@ -67,6 +70,43 @@ impl<M: Medium> KeyLookup<M> {
         } = &self.state;
         let bytes = &region.bytes()[..filter.region_bytes()];
         Ok(filter.contains(bytes, registers, fingerprint))
+    }
+
+    /// Reports whether a key would be seen at a time, in seconds since 1970. A time before the
+    /// present step means the present step.
+    pub fn contains_at(
+        &mut self,
+        key: impl AsRef<[u8]>,
+        seconds: u64,
+    ) -> Result<Verdict, StoreError> {
+        let fingerprint = self.hasher.fingerprint(key.as_ref());
+        // Later, the filter reads a part of what it reads now.
+        self.load_evidence(fingerprint)?;
+        let State {
+            filter,
+            region,
+            registers,
+            ..
+        } = &self.state;
+        let bytes = &region.bytes()[..filter.region_bytes()];
+        Ok(filter.contains_at(bytes, registers, fingerprint, tick_of(seconds)))
+    }
+
+    /// Returns the step in which a key will be forgotten that is reported as Seen now; see
+    /// [`AnyFilter::forgotten_at_step`].
+    pub fn forgotten_at_step(
+        &mut self,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<u64>, StoreError> {
+        self.load_evidence(fingerprint)?;
+        let State {
+            filter,
+            region,
+            registers,
+            ..
+        } = &self.state;
+        let bytes = &region.bytes()[..filter.region_bytes()];
+        Ok(filter.forgotten_at_step(bytes, registers, fingerprint))
     }
 
     /// Returns the cells that decide about a key.
@@ -102,6 +142,15 @@ impl<M: Medium> KeyLookup<M> {
                 return Err(error);
             }
             self.state = State::current(&self.medium)?;
+            self.move_clock();
+        }
+    }
+
+    /// Moves the clock to the step that it was advanced to.
+    fn move_clock(&mut self) {
+        if self.time.is_needed() {
+            let step = self.time.step_of(0);
+            self.state.registers.advance_clock(step);
         }
     }
 
@@ -122,11 +171,41 @@ impl<M: Medium> KeyLookup<M> {
         observations: &[Observation],
         verdicts: &mut [Verdict],
     ) -> Result<(), StoreError> {
-        let observed = self.state.observe(&self.medium, observations, verdicts);
+        assert_eq!(observations.len(), verdicts.len());
+        let present = self.state.registers.clock();
+        let machine = || Some(tick_of(self.medium.unix_seconds()));
+        let runs = self.time.runs(present, machine, observations);
+        let mut from = 0;
+        let mut observed = Ok(());
+        for run in &runs {
+            let range = from..run.end;
+            from = run.end;
+            let verdicts = &mut verdicts[range.clone()];
+            self.state.registers.advance_clock(run.step);
+            observed = self
+                .state
+                .observe(&self.medium, &observations[range], verdicts);
+            if observed.is_err() {
+                break;
+            }
+        }
+        self.time.reuse(runs);
         match observed {
             Err(error) if self.is_replaced(&error)? => Err(StoreError::ImageReplaced),
             observed => observed,
         }
+    }
+
+    /// Moves the clock of the window to a time, in seconds since 1970: keys are looked up as of
+    /// then. Filters without a window that is measured in seconds ignore it.
+    pub fn advance_clock(&mut self, seconds: u64) {
+        self.time.advance(tick_of(seconds));
+        self.move_clock();
+    }
+
+    /// Returns how the times of [`observe_unrecorded`](KeyLookup::observe_unrecorded) were handled.
+    pub fn clock_report(&self) -> ClockReport {
+        self.time.report()
     }
 
     /// Checks that the store agrees with every option that is set.
@@ -288,13 +367,14 @@ impl State {
         medium: &impl Medium,
         fingerprint: Fingerprint,
     ) -> Result<Evidence, StoreError> {
-        let filter = &self.filter;
+        let (filter, registers) = (&self.filter, &self.registers);
         let bytes = filter.region_bytes();
         self.region
             .loading(medium, &self.superblock)
-            .load_evidence(|region| filter.evidence(&region[..bytes], fingerprint))
+            .load_evidence(|region| filter.evidence(&region[..bytes], registers, fingerprint))
     }
 
+    /// Observes keys at the present step.
     fn observe(
         &mut self,
         medium: &impl Medium,
@@ -303,15 +383,17 @@ impl State {
     ) -> Result<(), StoreError> {
         self.prepare(medium, observations)?;
         let (filter, bytes) = (&self.filter, self.filter.region_bytes());
+        let none = &mut SampleMask::matching_none();
         let mut loading = self.region.loading(medium, &self.superblock);
         match loading.untracked() {
             Some(plain) => {
                 let region = &mut plain[..bytes];
-                filter.observe_batch(region, &mut self.registers, observations, verdicts);
+                filter.observe_sampled(region, &mut self.registers, observations, verdicts, none);
             }
             None => {
                 let mut region = SubRegion::new(&mut loading, 0..bytes);
-                filter.observe_batch(&mut region, &mut self.registers, observations, verdicts);
+                let registers = &mut self.registers;
+                filter.observe_sampled(&mut region, registers, observations, verdicts, none);
             }
         }
         self.region.take_failure().map_or(Ok(()), Err)

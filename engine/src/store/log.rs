@@ -114,6 +114,7 @@ impl LogWriter {
             chain,
             sequence: at.sequence + payload.observations() as u64,
         };
+        debug_assert!(end.offset <= self.log_bytes, "the frame must fit");
         self.fill_page(at.offset, end.offset);
         let bytes = &mut self.frame;
         put(Framed { bytes, at, end })?;

@@ -57,6 +57,7 @@ mod repair_error;
 mod replay;
 mod snapshot;
 mod verify;
+mod window_inspection;
 mod zero_extended;
 
 // The store on a disk: not part of a WebAssembly build.
@@ -79,6 +80,7 @@ pub use remedy::Remedy;
 pub use repair_error::{Loss, RepairError};
 pub use replay::TornTail;
 pub use verify::{Finding, Severity, verify_on};
+pub use window_inspection::{Leaving, WindowInspection};
 
 #[cfg(not(target_family = "wasm"))]
 pub use disk::{

@@ -4,7 +4,7 @@ use super::gaps::GapHistogram;
 use super::predict;
 use super::prediction::{Prediction, Trust};
 use super::workload::Workload;
-use crate::filter::FilterSpec;
+use crate::filter::{AnyFilter, FilterSpec};
 
 /// Steps of the bisection that finds the number of distinct keys.
 const HALVINGS: u32 = 24;
@@ -29,7 +29,8 @@ pub struct CurrentRates {
 /// Infers the present error rates of a filter that has reported `new` of `observations` as New.
 /// `gaps` are the distances of repeats; without them repeats are taken to be uniform. The number
 /// of distinct keys is the one for which the filter would have reported as many as New. Returns
-/// None if there is no formula for the filter.
+/// None if there is no formula for the filter, or if it has a window: its verdicts then do not tell
+/// how many keys are in the window, but [its counts](AnyFilter::false_positive_rate) do.
 pub fn current_rates(
     spec: &FilterSpec,
     memory_bits: u64,
@@ -37,6 +38,41 @@ pub fn current_rates(
     new: u64,
     gaps: Option<&GapHistogram>,
 ) -> Option<CurrentRates> {
+    let reported = |distinct: u64, prediction: &Prediction| {
+        let repeats = observations.saturating_sub(distinct) as f64;
+        distinct as f64 * (1.0 - prediction.fpr) + repeats * prediction.fnr
+    };
+    let is_low =
+        |distinct: u64, prediction: &Prediction| reported(distinct, prediction) < new as f64;
+    rates_with_keys(spec, memory_bits, observations, gaps, is_low)
+}
+
+/// Infers the present error rates of a filter that has this load, as [`current_rates`] does from
+/// the number of New verdicts. The load of merged filters counts a key once that several of them
+/// have reported as New.
+pub fn rates_at_load(
+    spec: &FilterSpec,
+    memory_bits: u64,
+    observations: u64,
+    load: f64,
+    gaps: Option<&GapHistogram>,
+) -> Option<CurrentRates> {
+    let is_low = |_: u64, prediction: &Prediction| prediction.end().load < load;
+    rates_with_keys(spec, memory_bits, observations, gaps, is_low)
+}
+
+/// Finds the smallest number of distinct keys that is not too low, and predicts the rates with it.
+fn rates_with_keys(
+    spec: &FilterSpec,
+    memory_bits: u64,
+    observations: u64,
+    gaps: Option<&GapHistogram>,
+    is_low: impl Fn(u64, &Prediction) -> bool,
+) -> Option<CurrentRates> {
+    let filter = AnyFilter::build(spec, memory_bits).ok()?;
+    if filter.window().is_some() {
+        return None;
+    }
     let of = |distinct: u64| {
         let workload = match gaps {
             Some(gaps) => Workload::with_gaps(observations, distinct, gaps),
@@ -44,17 +80,13 @@ pub fn current_rates(
         };
         predict(spec, memory_bits, &workload)
     };
-    let reported = |distinct: u64, prediction: &Prediction| {
-        let repeats = observations.saturating_sub(distinct) as f64;
-        distinct as f64 * (1.0 - prediction.fpr) + repeats * prediction.fnr
-    };
     let (mut low, mut high) = (observations.min(1), observations);
     for _ in 0..HALVINGS {
         if high - low <= 1 + high / 10_000 {
             break;
         }
         let middle = low + (high - low) / 2;
-        match reported(middle, &of(middle)?) < new as f64 {
+        match is_low(middle, &of(middle)?) {
             true => low = middle,
             false => high = middle,
         }
@@ -108,6 +140,20 @@ mod tests {
             "{known:?}"
         );
         assert!(assumed.fnr > 1.5 * known.fnr, "{assumed:?}");
+    }
+
+    /// Two filters that observed the same keys, merged: each key counts as New twice.
+    #[test]
+    fn the_load_gives_the_distinct_keys_of_merged_filters() {
+        for filter in ["bloom:k=4", "blocked:k=6,cap=85", "counting"] {
+            let spec: FilterSpec = filter.parse().expect("a filter");
+            let workload = Workload::uniform(100_000, 50_000);
+            let truth = predict(&spec, 1 << 20, &workload).expect("a formula");
+            let load = truth.end().load;
+            let found = rates_at_load(&spec, 1 << 20, 200_000, load, None).expect("a formula");
+            assert!(found.distinct.abs_diff(50_000) < 100, "{filter}: {found:?}");
+            assert!((found.load / load - 1.0).abs() < 0.01, "{found:?}");
+        }
     }
 
     #[test]

@@ -21,16 +21,17 @@ mod quotient;
 mod reservoir;
 pub mod stable;
 mod steady_state;
+mod windowed;
 mod workload;
 
-pub use current_rates::{CurrentRates, current_rates};
+pub use current_rates::{CurrentRates, current_rates, rates_at_load};
 pub use forecast::{Forecast, forecast};
 pub use gaps::{GapBucket, GapHistogram};
 pub use prediction::{PredictedPoint, Prediction, Trust};
 pub use steady_state::{LongRun, SteadyState, long_run};
 pub use workload::Workload;
 
-use crate::filter::{AnyFilter, FilterSpec};
+use crate::filter::{AnyFilter, Filter, FilterSpec, PossibleErrors};
 
 const CACHE_LINE_BITS: f64 = 512.0;
 
@@ -116,6 +117,37 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             cell_decay::solve(workload, quotient::SHARED_POOL, &rows)
         }
         AnyFilter::Buffer(it) => least_recent::buffer(workload, cells, 0.0, it.is_clock()),
+        // If timers must also be equal, both rates depend on the order of keys within a step.
+        AnyFilter::Window(it) if it.possible_errors() == PossibleErrors::Both => return None,
+        AnyFilter::Window(it) => {
+            let load = |keys: f64| -libm::expm1(-keys * f64::from(it.k()) / cells);
+            let state = |keys: f64| (it.rate_of(keys), load(keys));
+            let drops = windowed::Drops::AreSetAlready {
+                k: it.k().into(),
+                cells,
+            };
+            let window = windowed::Window::new(workload, it.window()?);
+            window.predict(windowed::TIMERS, drops, state, |_| 0.0)
+        }
+        AnyFilter::Stamped(it) => {
+            let (lines, entries) = (it.lines() as f64, it.entries());
+            let state = |keys: f64| {
+                let live = it.live_entries(keys);
+                (live / it.values() as f64, live / entries as f64)
+            };
+            let clock = it.window()?;
+            let drops = windowed::Drops::SetNothing;
+            let window = windowed::Window::new(workload, clock);
+            let pushed_out = windowed::PushedOut::of(&window, clock, lines, entries);
+            let missed = |position: f64| pushed_out.missed_at(position);
+            window.predict(windowed::STAMPED, drops, state, missed)
+        }
+        AnyFilter::Apbf(it) => {
+            let state = |keys: f64| (it.rate_of_window(keys), it.load_of_window(keys));
+            let window = windowed::Window::new(workload, it.window()?);
+            let drops = windowed::Drops::SetNothing;
+            window.predict(windowed::AGE_PARTITIONED, drops, state, |_| 0.0)
+        }
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }

@@ -44,11 +44,12 @@ pub struct SteadyState {
 }
 
 /// A filter that drops at least this share of the new keys in the end counts as full.
-const ALL_DROPPED: f64 = 0.99;
+const ALL_DROPPED: f64 = 0.95;
 /// The number of keys per cell after which formulas are evaluated.
 const KEYS_PER_CELL: u64 = 256;
 
-/// Returns what a filter becomes if new keys never end. Returns Unknown if the filter cannot be
+/// Returns what a filter becomes if new keys never end. For a window that is measured in seconds,
+/// one key comes per second. Returns Unknown if the filter cannot be
 /// built in this memory.
 pub fn long_run(spec: &FilterSpec, memory_bits: u64) -> LongRun {
     let Ok(filter) = AnyFilter::build(spec, memory_bits) else {

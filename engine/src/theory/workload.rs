@@ -36,6 +36,7 @@ pub struct Workload {
     gaps: Vec<GapRate>,
     /// The number of positions at which formulas are evaluated.
     steps: usize,
+    seconds: f64,
 }
 
 /// Repeats at one gap.
@@ -104,7 +105,19 @@ impl Workload {
             distinct: distinct as f64,
             gaps: with_sums(gaps),
             steps: FINE_STEPS,
+            seconds: n,
         }
+    }
+
+    /// Returns the same stream, which lasts so many seconds; by default one per observation. Only
+    /// windows that are measured in seconds depend on it.
+    pub fn lasting(self, seconds: f64) -> Self {
+        Workload { seconds, ..self }
+    }
+
+    /// Returns the number of observations per second.
+    pub fn per_second(&self) -> f64 {
+        self.count / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     /// Returns the same stream in less detail. Predictions take a fraction of the time, and their

@@ -12,6 +12,12 @@ const L1_CACHE: i32 = 0;
 #[cfg(not(target_arch = "x86_64"))]
 const L2_CACHE: i32 = 1;
 
+/// The first one sweeps cells during half of the rounds.
+const WINDOWS: [&str; 2] = [
+    "window:k=4,span=60000,layout=blocked",
+    "window:k=4,layout=blocked",
+];
+
 type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
 
 /// A filter that distinguishes new keys from known ones.
@@ -32,9 +38,10 @@ pub fn contenders(memory_bits: u64, words: &[String]) -> Vec<Contender> {
         known.push((name.to_owned(), Box::new(create)));
     }
     let defaults = registry().iter().copied().map(FilterSpec::with_defaults);
+    let windows = WINDOWS.map(|filter| filter.parse().expect("a filter"));
     // The configuration of the published figures.
     let published = "blocked:k=4,cap=70".parse().expect("a filter");
-    for spec in defaults.chain([published]) {
+    for spec in defaults.chain(windows).chain([published]) {
         let name = spec.to_string();
         known.push((name, Box::new(move |memory_bits| ours(&spec, memory_bits))));
     }

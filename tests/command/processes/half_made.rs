@@ -246,3 +246,56 @@ fn commands_without_enough_memory_to_load_a_store_say_how_much_it_takes() {
     }
     assert_eq!(names(directory.path()), ["links.dds"]);
 }
+
+/// A script that gets exit code 2 tries again; it must not find a store then.
+#[cfg(target_os = "linux")]
+#[test]
+fn create_whose_report_cannot_be_written_leaves_nothing() {
+    let (directory, store) = store_path();
+    let store = store.to_str().expect("text");
+    let create = ["create", store, "--memory", "64KiB"];
+    let full = fs::File::options().write(true).open("/dev/full");
+    let output = dedupstore(create).stdout(full.expect("a device")).output();
+    let output = output.expect("started");
+    let message = standard_error(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in ["No space left", "links.dds was removed again"] {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+    assert_eq!(names(directory.path()), [""; 0]);
+    succeed(create);
+    // A reader that has ended is no failure.
+    let other = directory.path().join("other.dds");
+    let other = other.to_str().expect("text");
+    let command = "set -o pipefail; \"$0\" create \"$1\" --memory 64KiB | true";
+    let mut piped = Command::new("bash");
+    piped.args(["-c", command, DEDUPSTORE, other]);
+    assert!(piped.status().expect("started").success());
+    succeed(["verify", other]);
+}
+
+#[test]
+fn filter_whose_metrics_cannot_be_written_creates_no_store() {
+    let (directory, store) = store_path();
+    let store = store.to_str().expect("text");
+    let around = directory.path().to_str().expect("text");
+    // Like a device, it must not be replaced by a file.
+    let pipe = directory.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("started").success());
+    for (metrics, reason) in [
+        (format!("{around}/absent/x.prom"), "No such file"),
+        (around.to_owned(), "it is a directory"),
+        (store.to_owned(), "it is the store"),
+        (format!("{around}/./links.dds"), "it is the store"),
+        (format!("{around}/pipe"), "not a regular file"),
+    ] {
+        let output = dedupstore(["filter", store, "--metrics", &metrics]).output();
+        let output = output.expect("started");
+        let message = standard_error(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(reason), "{message}");
+        assert_eq!(names(directory.path()), ["pipe"]);
+    }
+    assert!(!fs::metadata(pipe).expect("there").is_file());
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{create, dedupstore, standard_error, store_path, succeed};
+use super::{create, dedupstore, exit_code_within, signal, standard_error, store_path, succeed};
 
 /// A `filter` that has recorded some lines and waits for more.
 struct Writer {
@@ -185,4 +185,104 @@ fn watch_shows_rates() {
     watch.kill().expect("killed");
     watch.wait().expect("ended");
     writer.end();
+}
+
+#[test]
+fn watch_without_a_pause_is_refused() {
+    let (_directory, path) = store_path();
+    create(&path, "64KiB", "64KiB");
+    let store = path.to_str().expect("text");
+    for time in ["0s", "0ms", "1ms"] {
+        let mut watch = dedupstore(["inspect", store, &format!("--watch={time}")])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("started");
+        // If it is accepted, it does not end by itself.
+        let started = Instant::now();
+        while watch.try_wait().expect("a status").is_none() {
+            if started.elapsed() > Duration::from_secs(20) {
+                watch.kill().expect("killed");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let output = watch.wait_with_output().expect("ended");
+        let message = standard_error(&output);
+        assert_eq!(output.status.code(), Some(2), "{time}: {message}");
+        assert!(message.contains("at least 10ms"), "{message}");
+    }
+}
+
+#[test]
+fn a_hangup_while_filter_waits_for_its_store_is_ignored() {
+    let (_directory, path) = store_path();
+    create(&path, "64KiB", "64KiB");
+    let store = path.to_str().expect("text");
+    let mut writer = Some(Writer::start(&path, 10));
+    for (name, code) in [("TERM", 143), ("INT", 130), ("HUP", 0)] {
+        let mut waiting = dedupstore(["filter", store, "--wait"])
+            .spawn()
+            .expect("started");
+        let mut message = String::new();
+        let mut stderr = BufReader::new(waiting.stderr.take().expect("piped"));
+        stderr.read_line(&mut message).expect("read");
+        assert!(message.contains("waiting until it ends"), "{message}");
+        signal(&waiting, name);
+        if name == "HUP" {
+            std::thread::sleep(Duration::from_millis(200));
+            assert_eq!(waiting.try_wait().expect("a status"), None);
+            signal(&waiting, "HUP");
+            // It goes on when the store is free.
+            writer.take().expect("running").end();
+        }
+        let ended = exit_code_within(&mut waiting, Duration::from_secs(20));
+        assert_eq!(ended, Some(code), "{name}");
+    }
+}
+
+#[test]
+fn after_waiting_in_vain_the_message_says_how_long_it_was() {
+    let (_directory, path) = store_path();
+    create(&path, "64KiB", "64KiB");
+    let store = path.to_str().expect("text");
+    let writer = Writer::start(&path, 10);
+    let holder = format!("(PID {})", writer.child.id());
+    for command in ["filter", "checkpoint", "verify", "repair"] {
+        let output = dedupstore(["-q", command, store, "--wait=100ms"]).output();
+        let output = output.expect("started");
+        let message = standard_error(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        for part in [&holder, "after waiting for 100ms", "--wait=1s,", "inspect"] {
+            assert!(message.contains(part), "{command}: {message}");
+        }
+    }
+    writer.end();
+}
+
+#[test]
+fn inspect_beside_a_writer_says_which_figures_are_of_the_last_checkpoint() {
+    let (_directory, path) = store_path();
+    create(&path, "1MiB", "4MiB");
+    let store = path.to_str().expect("text");
+    let writer = Writer::start(&path, 1000);
+    inspected_with(store, 1000);
+    let text = |options: &[&str]| {
+        let output = succeed([&["inspect", store], options].concat());
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let page = text(&[]);
+    for part in [
+        "\n  more           --exact shows the measured and predicted rates of now, too\n",
+        "\nMeasured by the audit at the last checkpoint, with",
+        "\nPredicted from the counts at the last checkpoint",
+    ] {
+        assert!(page.contains(part), "{part:?} is not in {page}");
+    }
+    for page in [text(&["--exact"]), {
+        writer.end();
+        text(&[])
+    }] {
+        assert!(page.contains("\nMeasured by the audit, with"), "{page}");
+        assert!(page.contains("\nPredicted from these counts"), "{page}");
+        assert!(!page.contains("--exact"), "{page}");
+    }
 }

@@ -13,6 +13,7 @@ use dedupstore_tools::tradeoff::{
     BITS_PER_KEY, Cell, EFFORT, HELD_OUT, HELD_OUT_EFFORT, STREAMS, Tally, cell_text, document,
     grid,
 };
+use dedupstore_tools::windows;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +31,8 @@ fn main() {
     let cells: Vec<Cell> = STREAMS.iter().flat_map(cells_of).collect();
     let held_out: Vec<Cell> = HELD_OUT.iter().flat_map(cells_of).collect();
     let path = root().join("docs/TRADEOFFS.md");
-    let text = document((&EFFORT, &cells), (&HELD_OUT_EFFORT, &held_out));
+    let windows = windows::cells();
+    let text = document((&EFFORT, &cells), (&HELD_OUT_EFFORT, &held_out), &windows);
     fs::write(&path, text).expect("docs/TRADEOFFS.md can be written");
     println!("{}", path.display());
     println!("{:?}", Tally::of(cells.iter()));

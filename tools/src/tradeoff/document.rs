@@ -5,11 +5,13 @@ use std::fmt::Write;
 use super::best_without_sample::best_without_sample;
 use super::cell::{Cell, Run, Tally};
 use super::measure::Effort;
+use crate::windows::{WindowCell, percent as percent_of, wrong, wrong_share};
 
-/// Returns the document, from the cells of the main streams and of the held-out streams.
+/// Returns the document, from the cells of the main streams, of the held-out streams and of windows.
 pub fn document(
     (effort, cells): (&Effort, &[Cell]),
     (held_out_effort, held_out): (&Effort, &[Cell]),
+    windows: &[WindowCell],
 ) -> String {
     let mut text = introduction(effort);
     text += &tallies(&Tally::of(cells.iter()), &Tally::of(held_out.iter()));
@@ -28,6 +30,8 @@ pub fn document(
     text += &picks(cells);
     text += &held_out_heading(held_out_effort);
     text += &picks(held_out);
+    text += WINDOWS_HEADING;
+    text += &window_picks(windows);
     text += FILTERS_HEADING;
     for cell in cells {
         text += &section(cell);
@@ -77,6 +81,36 @@ fn held_out_heading(effort: &Effort) -> String {
          The contenders run at most {} times.\n\n",
         effort.count, effort.max_trials,
     )
+}
+
+const WINDOWS_HEADING: &str = "\n## Picks for a window\n\n\
+    Filters that forget keys after a span of 60,000 seconds. [WINDOWS](WINDOWS.md) explains the \
+    setting and has the rates of every filter. Here memory is given in bits per key in the window, \
+    and `wrong` counts errors against the filter's own deliveries. Every configuration runs once, so \
+    differences of a few errors are chance; `*` and bold are as above, by bare counts.\n\n";
+
+/// A table like [`picks`], for windows.
+fn window_picks(cells: &[WindowCell]) -> String {
+    let mut text = PICKS_HEADER.to_owned();
+    for cell in cells {
+        let best = cell.best();
+        let _ = write!(
+            text,
+            "| `{}` | {} | `{}` | {} |",
+            cell.stream,
+            cell.bits_per_key,
+            best.filter,
+            percent_of(wrong_share(best)),
+        );
+        for pick in [cell.pick(0), cell.pick(1)] {
+            let (errors, least) = (wrong(pick), wrong(best));
+            let is_near_best = errors as f64 <= 1.1 * least as f64;
+            let relative = marked_errors(errors, least, is_near_best, cell.is_on_front(pick));
+            let _ = write!(text, " `{}` | {relative} |", pick.filter);
+        }
+        text.push('\n');
+    }
+    text
 }
 
 const FILTERS_HEADING: &str = "\n## Every filter at its best parameters\n\n\
@@ -151,12 +185,12 @@ const UNDECIDED_HEADING: &str = "\nThe following picks are behind another run by
     errors, which may be chance. The two layouts of a Bloom filter, for example, have almost the same \
     error probabilities.\n\n";
 
+const PICKS_HEADER: &str = "| stream | bits/key | best | wrong % | `expect` | errors | `sample` | errors |\n\
+    |---|---|---|---|---|---|---|---|\n";
+
 /// A table with one row per cell: the best run, and the picks relative to it.
 fn picks(cells: &[Cell]) -> String {
-    let mut text =
-        "| stream | bits/key | best | wrong % | `expect` | errors | `sample` | errors |\n\
-                    |---|---|---|---|---|---|---|---|\n"
-            .to_owned();
+    let mut text = PICKS_HEADER.to_owned();
     for cell in cells {
         let best = cell.best();
         let _ = write!(
@@ -178,12 +212,18 @@ fn picks(cells: &[Cell]) -> String {
 
 fn relative_errors(cell: &Cell, pick: &Run) -> String {
     let (errors, least) = (pick.errors().total(), cell.least_errors());
+    let (is_near_best, is_on_front) = (cell.is_near_best(pick), cell.is_on_front_by_counts(pick));
+    marked_errors(errors, least, is_near_best, is_on_front)
+}
+
+/// Errors relative to the fewest, with the mark of a pick that is not near them.
+fn marked_errors(errors: u64, least: u64, is_near_best: bool, is_on_front: bool) -> String {
     let relative = match (errors, least) {
         (0, 0) => "none".to_owned(),
         (_, 0) => format!("{errors}, not 0"),
         _ => format!("× {:.2}", errors as f64 / least as f64),
     };
-    match (cell.is_near_best(pick), cell.is_on_front_by_counts(pick)) {
+    match (is_near_best, is_on_front) {
         (true, _) => relative,
         (false, true) => format!("{relative} \\*"),
         (false, false) => format!("**{relative}**"),
@@ -270,6 +310,7 @@ mod tests {
             UNDECIDED_HEADING,
             PICKS_HEADING,
             &held_out_heading(&HELD_OUT_EFFORT),
+            WINDOWS_HEADING,
             FILTERS_HEADING,
             &table_head,
         ] {

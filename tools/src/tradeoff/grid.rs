@@ -1,4 +1,5 @@
-//! Every filter of the registry at many parameters.
+//! Every filter of the registry at many parameters. Filters with a window have a grid of their own,
+//! because they are right if they forget.
 //!
 //! The list is independent of the adviser's candidates, so that the adviser cannot look better
 //! by considering fewer configurations.
@@ -10,6 +11,21 @@ pub fn grid() -> Vec<FilterSpec> {
     let mut texts = bits();
     texts.extend(fingerprints());
     texts.extend(papers());
+    let parsed = texts.iter().map(|text| text.parse());
+    parsed.map(|it| it.expect("a filter")).collect()
+}
+
+/// Returns all configurations of filters with a window of so many seconds.
+pub fn window_grid(span: u64) -> Vec<FilterSpec> {
+    let mut texts = Vec::new();
+    for k in [1, 2, 3, 4, 5, 6, 8, 10, 13] {
+        texts.push(format!("window:k={k},span={span}"));
+        texts.push(format!("window:k={k},span={span},layout=blocked"));
+    }
+    let bits = [4, 6, 8, 10, 12, 14, 16, 20, 24, 32];
+    texts.extend(bits.map(|bits| format!("stamped:bits={bits},span={span}")));
+    let k = [2, 3, 4, 5, 6, 8, 10, 12, 15];
+    texts.extend(k.map(|k| format!("apbf:k={k},span={span}")));
     let parsed = texts.iter().map(|text| text.parse());
     parsed.map(|it| it.expect("a filter")).collect()
 }

@@ -13,7 +13,7 @@ mod recorded_stream;
 pub use best_without_sample::best_without_sample;
 pub use cell::{Cell, Run, Tally};
 pub use document::document;
-pub use grid::grid;
+pub use grid::{grid, window_grid};
 pub use measure::{EFFORT, Effort, HELD_OUT_EFFORT};
 pub use recorded_stream::Errors;
 

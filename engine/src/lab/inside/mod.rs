@@ -13,7 +13,8 @@ use std::sync::Arc;
 pub use reason::Reason;
 
 use super::truth::IdentityHasher;
-use crate::filter::{CellLayout, Evidence, FilterSpec, Requirement, Verdict};
+use super::window_truth::WindowTruth;
+use crate::filter::{CellLayout, Evidence, FilterSpec, Observation, Requirement, Verdict};
 use crate::fingerprint::Fingerprint;
 use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
 
@@ -37,7 +38,8 @@ pub struct ObservedKey {
     pub fingerprint: Fingerprint,
     /// The verdict of the filter.
     pub verdict: Verdict,
-    /// Whether it is the first occurrence of the key.
+    /// Whether it is the first occurrence of the key. For a filter with a window: whether the
+    /// filter had not delivered the key within its span.
     pub is_first: bool,
 }
 
@@ -125,6 +127,10 @@ pub struct Inside {
     /// The region when the cells were last compared.
     region: Vec<u8>,
     earlier: HashMap<u64, Earlier, BuildHasherDefault<IdentityHasher>>,
+    /// The truth of a filter with a window.
+    window: Option<WindowTruth>,
+    /// The number of observations with `is_first`.
+    distinct: u64,
     recent: VecDeque<Arc<ObservedKey>>,
     dropped: Mistakes,
     missed: Mistakes,
@@ -141,6 +147,7 @@ impl Inside {
         if count > MAX_CELLS {
             return Err(InsideError::TooManyCells { cells: count });
         }
+        let window = set.filter().window().copied().map(WindowTruth::new);
         Ok(Inside {
             layout: set.filter().cell_layout(),
             position: 0,
@@ -148,32 +155,47 @@ impl Inside {
             region: set.region().to_vec(),
             set,
             earlier: HashMap::default(),
+            window,
+            distinct: 0,
             recent: VecDeque::new(),
             dropped: Mistakes::default(),
             missed: Mistakes::default(),
         })
     }
 
-    /// Observes a key.
+    /// Observes a key. Its time is its position in the stream, from 0.
     pub fn push_key(&mut self, key: &[u8]) {
+        self.push_key_at(key, u32::try_from(self.position).unwrap_or(u32::MAX));
+    }
+
+    /// Observes a key with its time.
+    pub fn push_key_at(&mut self, key: &[u8], tick: u32) {
         let fingerprint = self.set.hasher().fingerprint(key);
-        let before = self.evidence(fingerprint);
-        let verdict = self.set.observe_one(fingerprint.into());
+        let before = self.evidence_at(fingerprint, tick);
+        let verdict = self.set.observe_one(Observation {
+            tick,
+            ..fingerprint.into()
+        });
         self.position += 1;
         let earlier = self.earlier.get(&fingerprint.0).copied();
+        let is_first = match &mut self.window {
+            Some(window) => window.is_new(fingerprint.0, tick, verdict),
+            None => earlier.is_none(),
+        };
+        self.distinct += u64::from(is_first);
         let observed = Arc::new(ObservedKey {
             position: self.position,
             key: key[..key.len().min(KEPT_KEY_BYTES)].to_vec(),
             fingerprint,
             verdict,
-            is_first: earlier.is_none(),
+            is_first,
         });
-        match (earlier, verdict) {
-            (None, Verdict::Seen) => self.dropped.push(Mistake {
+        match (verdict, earlier) {
+            (Verdict::Seen, _) if is_first => self.dropped.push(Mistake {
                 reason: self.why_dropped(&before),
                 observed: observed.clone(),
             }),
-            (Some(earlier), Verdict::New) => self.missed.push(Mistake {
+            (Verdict::New, Some(earlier)) if !is_first => self.missed.push(Mistake {
                 reason: self.why_missed(&before, earlier),
                 observed: observed.clone(),
             }),
@@ -187,12 +209,15 @@ impl Inside {
     fn why_dropped(&self, before: &Evidence) -> Reason {
         match before.required {
             _ if before.verdict() == Verdict::New => Reason::Random,
-            Requirement::Equals(value) => Reason::SameValue {
+            Requirement::Equals(value)
+            | Requirement::Stamped {
+                fingerprint: value, ..
+            } => Reason::SameValue {
                 value,
                 other: self.written_by(before),
                 position: self.position,
             },
-            Requirement::NonZero => Reason::SetByOthers {
+            Requirement::NonZero | Requirement::InWindow(_) => Reason::SetByOthers {
                 cells: before.closest().map_or(0, |(_, of)| of),
             },
         }
@@ -210,8 +235,11 @@ impl Inside {
         match before.required {
             _ if !earlier.was_held => Reason::NotKept { lines },
             _ if !earlier.was_stored => Reason::NeverStored { lines },
-            Requirement::NonZero => Reason::CellsLost { lacking, of, lines },
-            Requirement::Equals(_) => Reason::ValueLost { lines },
+            Requirement::InWindow(_) if lacking == 0 => Reason::CellsOverwritten { lines },
+            Requirement::NonZero | Requirement::InWindow(_) => {
+                Reason::CellsLost { lacking, of, lines }
+            }
+            Requirement::Equals(_) | Requirement::Stamped { .. } => Reason::ValueLost { lines },
         }
     }
 
@@ -231,6 +259,7 @@ impl Inside {
             let source = changed.iter().find(|(_, other)| other.value == value);
             let moved_away = changed.iter().any(|(other, _)| values[*other] == old.value);
             let (written_by, is_loss) = match (required, source) {
+                (Requirement::InWindow(_), _) => (Some(observed.clone()), value == 0),
                 (Requirement::NonZero, _) if value < old.value => (old.written_by.clone(), true),
                 (Requirement::NonZero, _) => (Some(observed.clone()), false),
                 (_, Some((_, source))) => (source.written_by.clone(), !moved_away),
@@ -262,7 +291,7 @@ impl Inside {
         self.earlier.insert(observed.fingerprint.0, now);
         // A value may overwrite an equal value of another row, which is no change of the cell. If
         // a repeat renews its value, the latest occurrence counts.
-        if let (Requirement::Equals(_), Some([cell])) = (after.required, after.proof()) {
+        if let (Some(_), Some([cell])) = (after.required.fingerprint(), after.proof()) {
             let written_by = &mut self.cells[cell.index as usize].written_by;
             let is_own = |key: &Arc<ObservedKey>| key.fingerprint == observed.fingerprint;
             if is_new || (is_stored && written_by.as_ref().is_some_and(is_own)) {
@@ -286,9 +315,10 @@ impl Inside {
         self.position
     }
 
-    /// The number of distinct keys.
+    /// The number of distinct keys. For a filter with a window: of occurrences of keys that it had
+    /// not delivered within its span.
     pub fn distinct(&self) -> u64 {
-        self.earlier.len() as u64
+        self.distinct
     }
 
     /// The cells in their present state.
@@ -311,9 +341,17 @@ impl Inside {
         &self.missed
     }
 
+    /// Returns the cells that decide about a key at a time.
+    fn evidence_at(&self, fingerprint: Fingerprint, tick: u32) -> Evidence {
+        let (filter, registers) = (self.set.filter(), self.set.registers());
+        filter.evidence_at(self.set.region(), registers, fingerprint, tick)
+    }
+
     /// Returns the cells that decide about a key now.
     pub fn evidence(&self, fingerprint: Fingerprint) -> Evidence {
-        self.set.filter().evidence(self.set.region(), fingerprint)
+        self.set
+            .filter()
+            .evidence(self.set.region(), self.set.registers(), fingerprint)
     }
 }
 

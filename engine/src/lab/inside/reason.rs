@@ -33,6 +33,11 @@ pub enum Reason {
         /// Lines since its previous occurrence.
         lines: u64,
     },
+    /// A repeat of whose cells too few are still equal.
+    CellsOverwritten {
+        /// Lines since its previous occurrence.
+        lines: u64,
+    },
     /// A repeat whose value was overwritten or evicted.
     ValueLost {
         /// Lines since its previous occurrence.
@@ -100,6 +105,11 @@ impl Reason {
                 };
                 format!("{which} {loss} since it occurred {}", earlier(*lines))
             }
+            Reason::CellsOverwritten { lines } => format!(
+                "too few of its {cell}s are equal, because newer keys have set the others since it \
+                 occurred {}",
+                earlier(*lines)
+            ),
             Reason::ValueLost { lines } => {
                 format!("it was {loss} since it occurred {}", earlier(*lines))
             }

@@ -108,7 +108,7 @@ fn cells_of_row(dataset: &Dataset, row: &Row) -> Vec<Cell> {
             },
             count: dataset.count,
         };
-        position.cell(metric, paper_value, &run, Some(NOTE))
+        position.cell(metric, Some(paper_value), &run, Some(NOTE))
     };
     let stable = "stable:k=2,p=4,max=1".to_owned();
     let drawn = format!("fpbuffer:q={:.4}", stable_fpr / 100.0);

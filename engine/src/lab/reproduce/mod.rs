@@ -6,18 +6,23 @@
 //! Rates do not depend on the scale if the memory shrinks with the stream. A scale of 100
 //! reproduces a table within a fraction of a percent. If events become too rare to count, the run
 //! is repeated with other seeds.
+//!
+//! Some papers print curves without numbers. Their cells have no value of the paper, and a note
+//! that calls them a comparison of shapes.
 
 mod bera_2012;
 mod deng_2006;
 mod dutta_2013;
 mod faulty_stable;
+mod horizontal_slices;
+mod koloniari_2011;
 mod run;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::filter::Citation;
 
-pub use run::{Contender, Outcome, Run, RunError, Source};
+pub use run::{Contender, Duplicates, Outcome, Run, RunError, Source};
 
 /// A paper whose tables can be reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,11 @@ pub const PAPERS: &[Paper] = &[
         cells: bera_2012::cells,
     },
     Paper {
+        id: "001",
+        source: Citation::KOLONIARI_2011,
+        cells: koloniari_2011::cells,
+    },
+    Paper {
         id: "003",
         source: dutta_2013::SOURCE,
         cells: dutta_2013::cells,
@@ -49,14 +59,19 @@ pub const PAPERS: &[Paper] = &[
 ];
 
 /// The quantity in a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// False positive rate: first occurrences reported Seen ÷ first occurrences.
-    #[serde(rename = "FPR %")]
+    /// False positive rate: first occurrences reported Seen ÷ first occurrences. In a window, every
+    /// occurrence counts as a first one if the filter has not delivered the key within the span.
     Fpr,
     /// False negative rate: repeats reported New ÷ repeats.
-    #[serde(rename = "FNR %")]
     Fnr,
+    /// Repeats reported Seen ÷ observations reported Seen, among those for which this many of the
+    /// key's timers were equal.
+    TrueDuplicates {
+        /// The number of equal timers.
+        equal: usize,
+    },
 }
 
 impl Metric {
@@ -65,7 +80,14 @@ impl Metric {
         match self {
             Metric::Fpr => "FPR %",
             Metric::Fnr => "FNR %",
+            Metric::TrueDuplicates { .. } => "true duplicates %",
         }
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -82,8 +104,9 @@ pub struct Cell {
     pub column: &'static str,
     /// The measured quantity.
     pub metric: Metric,
-    /// The printed value, in percent.
-    pub paper_value: f64,
+    /// The published value, in percent. None if the paper gives none. The note says so if the value
+    /// is computed from the paper's formula instead of printed.
+    pub paper_value: Option<f64>,
     /// The run that measures it.
     pub run: Run,
     /// An error in the paper, or a difference from it.
@@ -103,7 +126,7 @@ impl CellPosition {
     fn cell(
         &self,
         metric: Metric,
-        paper_value: f64,
+        paper_value: Option<f64>,
         run: &Run,
         note: Option<&'static str>,
     ) -> Cell {
@@ -122,8 +145,8 @@ impl CellPosition {
     /// Returns the cells of both rates of a run.
     fn rates(&self, fpr: f64, fnr: f64, run: Run, note: Option<&'static str>) -> [Cell; 2] {
         [
-            self.cell(Metric::Fpr, fpr, &run, note),
-            self.cell(Metric::Fnr, fnr, &run, note),
+            self.cell(Metric::Fpr, Some(fpr), &run, note),
+            self.cell(Metric::Fnr, Some(fnr), &run, note),
         ]
     }
 }
@@ -143,11 +166,12 @@ pub struct Reproduced {
     pub column: &'static str,
     /// The measured quantity.
     pub metric: Metric,
-    /// The printed value, in percent.
-    pub paper_value: f64,
+    /// The published value, in percent. None if the paper gives none. The note says so if the value
+    /// is computed from the paper's formula instead of printed.
+    pub paper_value: Option<f64>,
     /// The measured value, in percent.
     pub measured: Option<f64>,
-    /// The relative deviation from the paper's value. None if that is zero.
+    /// The relative deviation from the paper's value. None if that is zero or unknown.
     pub deviation: Option<f64>,
     /// An error in the paper, or a difference from it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,8 +192,8 @@ impl Cell {
             paper_value: self.paper_value,
             measured,
             deviation: measured
-                .filter(|_| self.paper_value > 0.0)
-                .map(|measured| measured / self.paper_value - 1.0),
+                .zip(self.paper_value.filter(|&value| value > 0.0))
+                .map(|(measured, paper)| measured / paper - 1.0),
             note: self.note,
         }
     }
@@ -261,6 +285,11 @@ pub struct Plan {
 /// The number of wrong verdicts to count for a cell: its relative standard error is 0.8 %.
 const TARGET_EVENTS: f64 = 16_000.0;
 const MAX_ROUNDS: u64 = 24;
+/// The same for streams that are short in the paper.
+const MAX_SHORT_ROUNDS: u64 = 100;
+const SHORT: u64 = 100_000;
+/// How often a run is repeated if there is no value to compare with.
+const SHAPE_ROUNDS: u64 = 10;
 /// A run is not repeated for a smaller rate.
 const MIN_REPEATED_PERCENT: f64 = 0.01;
 
@@ -291,19 +320,28 @@ impl Plan {
 
 /// Returns how many runs give enough events to count at the paper's rate.
 fn rounds(cell: &Cell, scale: u64) -> u64 {
+    let Some(paper_value) = cell.paper_value else {
+        return SHAPE_ROUNDS;
+    };
     let distinct_share = match cell.run.source {
-        Source::Shuffle { distinct_percent } => distinct_percent / 100.0,
+        Source::Shuffle { distinct_percent } | Source::Uniform { distinct_percent } => {
+            distinct_percent / 100.0
+        }
         Source::Zipf { .. } => return 1,
     };
-    if cell.paper_value < MIN_REPEATED_PERCENT {
+    if paper_value < MIN_REPEATED_PERCENT {
         return 1;
     }
     let share = match cell.metric {
         Metric::Fpr => distinct_share,
-        Metric::Fnr => 1.0 - distinct_share,
+        Metric::Fnr | Metric::TrueDuplicates { .. } => 1.0 - distinct_share,
     };
-    let events = cell.run.count_at(scale) as f64 * share * cell.paper_value / 100.0;
-    ((TARGET_EVENTS / events).ceil() as u64).clamp(1, MAX_ROUNDS)
+    let events = cell.run.count_at(scale) as f64 * share * paper_value / 100.0;
+    let most = match cell.run.count {
+        0..=SHORT => MAX_SHORT_ROUNDS,
+        _ => MAX_ROUNDS,
+    };
+    ((TARGET_EVENTS / events).ceil() as u64).clamp(1, most)
 }
 
 #[cfg(test)]
@@ -325,8 +363,20 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        assert!(cells.iter().all(|cell| cell.paper_value >= 0.0));
-        assert!(cells.iter().all(|cell| cell.paper_value < 100.0));
+        let values = cells.iter().filter_map(|cell| cell.paper_value);
+        assert!(values.clone().count() > 400);
+        assert!(values.clone().all(|value| (0.0..100.0).contains(&value)));
+    }
+
+    #[test]
+    fn a_cell_without_a_value_is_called_a_comparison_of_shapes() {
+        let cells = cells(None, None).expect("all");
+        let mut shapes = cells.iter().filter(|cell| cell.paper_value.is_none());
+        assert!(shapes.clone().count() > 50);
+        assert!(shapes.all(|cell| {
+            let note = cell.note.unwrap_or("");
+            note.starts_with("a comparison of shapes")
+        }));
     }
 
     #[test]

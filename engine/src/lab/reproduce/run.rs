@@ -1,6 +1,7 @@
 //! The run that measures a cell: one filter over one stream.
 
 use super::faulty_stable::FaultyStable;
+use super::horizontal_slices::{HorizontalSlices, MAX_EQUAL};
 use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
@@ -8,6 +9,7 @@ use crate::lab::gap_meter::GapMeter;
 use crate::lab::scoreboard::Scoreboard;
 use crate::lab::simulation::{NoClock, Simulation};
 use crate::lab::stream::{Stream, StreamSpec};
+use crate::lab::window_truth::WindowTruth;
 use crate::seen_set::CreateError;
 
 /// A run at the size of the paper.
@@ -31,6 +33,13 @@ pub enum Contender {
     /// The stable Bloom filter with a random generator that does not reach all cells. It is not
     /// in the registry because it is of no use.
     FaultyStable,
+    /// A filter of the registry in several horizontal slices. Keys come one per second.
+    HorizontalSlices {
+        /// The filter of a slice, in its text form.
+        filter: String,
+        /// The number of slices, which share the memory.
+        slices: u64,
+    },
 }
 
 /// A kind of stream, independent of its length.
@@ -39,6 +48,11 @@ pub enum Source {
     /// See [`StreamSpec::Shuffle`].
     Shuffle {
         /// The percentage of first occurrences.
+        distinct_percent: f64,
+    },
+    /// See [`StreamSpec::Uniform`].
+    Uniform {
+        /// The expected percentage of first occurrences.
         distinct_percent: f64,
     },
     /// See [`StreamSpec::Zipf`]; the number of keys is proportional to the length of the stream.
@@ -88,6 +102,7 @@ impl Run {
     fn stream_at(&self, scale: u64) -> StreamSpec {
         match self.source {
             Source::Shuffle { distinct_percent } => StreamSpec::Shuffle { distinct_percent },
+            Source::Uniform { distinct_percent } => StreamSpec::Uniform { distinct_percent },
             Source::Zipf {
                 exponent,
                 keys_per_arrival,
@@ -110,6 +125,18 @@ pub struct Outcome {
     pub repeats: u64,
     /// Repeats reported New.
     pub false_negatives: u64,
+    /// Duplicates by the number of equal timers, from 1 on. Only counted for
+    /// [`Contender::HorizontalSlices`] of timers that need not be equal.
+    pub by_equal_timers: [Duplicates; MAX_EQUAL],
+}
+
+/// Observations reported Seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Duplicates {
+    /// All of them.
+    pub reported: u64,
+    /// Those that are repeats.
+    pub correct: u64,
 }
 
 impl Outcome {
@@ -118,6 +145,11 @@ impl Outcome {
         let (part, whole) = match metric {
             Metric::Fpr => (self.false_positives, self.distinct),
             Metric::Fnr => (self.false_negatives, self.repeats),
+            Metric::TrueDuplicates { equal } => {
+                let index = equal.checked_sub(1);
+                let counts = index.and_then(|index| self.by_equal_timers.get(index));
+                counts.map_or((0, 0), |it| (it.correct, it.reported))
+            }
         };
         (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
     }
@@ -152,6 +184,11 @@ impl Job {
                     }
                 }
                 Contender::FaultyStable => outcome.add(&run_faulty(keys, memory_bits, seed)?),
+                Contender::HorizontalSlices { filter, slices } => {
+                    let filter =
+                        HorizontalSlices::new(&filter.parse()?, *slices, memory_bits, seed)?;
+                    run_sliced(filter, keys, &mut outcome);
+                }
             }
         }
         Ok(outcome)
@@ -175,4 +212,29 @@ fn run_faulty(mut keys: Stream, memory_bits: u64, seed: u64) -> Result<Scoreboar
         scoreboard.score(&[verdict], &[truth.is_first(number)], 0);
     }
     Ok(scoreboard)
+}
+
+fn run_sliced(mut filter: HorizontalSlices, mut keys: Stream, outcome: &mut Outcome) {
+    let mut truth = keys.truth();
+    let clock = filter.filter().and_then(|it| it.window()).copied();
+    let mut window = clock.map(WindowTruth::new);
+    let mut scoreboard = Scoreboard::default();
+    loop {
+        let second = keys.next_second();
+        let Some((key, number)) = keys.next_key() else {
+            break;
+        };
+        let (verdict, equal) = filter.observe(key, second);
+        let is_new = match &mut window {
+            Some(window) => window.is_new(number, second, verdict),
+            None => truth.is_first(number),
+        };
+        scoreboard.score(&[verdict], &[is_new], 0);
+        let index = equal.checked_sub(1);
+        if let Some(counts) = index.and_then(|it| outcome.by_equal_timers.get_mut(it)) {
+            counts.reported += 1;
+            counts.correct += u64::from(!is_new);
+        }
+    }
+    outcome.add(&scoreboard);
 }

@@ -4,6 +4,7 @@
 //! operations of IEEE 754 and libm, so that a seed gives the same stream on every target.
 
 mod arrivals;
+mod burst;
 mod drift;
 mod importance;
 mod shuffle;
@@ -18,6 +19,7 @@ pub use importance::ImportanceLaw;
 pub use text_form::{STREAM_FORMS, StreamError};
 
 use self::arrivals::{Arrivals, Bursts};
+use self::burst::Burst;
 use self::drift::Drift;
 use self::importance::Importance;
 use self::shuffle::{Shuffle, uniform_universe};
@@ -72,6 +74,15 @@ pub enum StreamSpec {
         /// The mean number of a frequent key.
         mean: u64,
     },
+    /// `burst:X:R:F`
+    Burst {
+        /// The expected percentage of first occurrences.
+        distinct_percent: f64,
+        /// The rate in the first and in the last third of the keys.
+        keys_per_second: f64,
+        /// By how much the rate is higher in the middle third.
+        factor: f64,
+    },
     /// `importance-linear:X`, `importance-exponential:X`
     Importance {
         /// The distribution of importance over keys.
@@ -91,7 +102,7 @@ pub enum StreamSpec {
 impl StreamSpec {
     /// Opens a stream of `count` keys with a seed.
     pub fn open(&self, count: u64, seed: u64) -> Stream {
-        let mut importance = None;
+        let (mut importance, mut burst) = (None, None);
         let source = match *self {
             StreamSpec::Shuffle { distinct_percent } => {
                 Source::Shuffle(Shuffle::new(count, distinct_percent))
@@ -114,6 +125,16 @@ impl StreamSpec {
                 let bursts = Bursts::new(count, bias, levels, volume, seed);
                 Source::Arrivals(Arrivals::bursts(bursts, mean))
             }
+            StreamSpec::Burst {
+                distinct_percent,
+                keys_per_second,
+                factor,
+            } => {
+                burst = Some(Burst::new(count, keys_per_second, factor));
+                Source::Uniform {
+                    universe: uniform_universe(count, distinct_percent / 100.0),
+                }
+            }
             StreamSpec::Importance {
                 law,
                 distinct_percent,
@@ -128,6 +149,7 @@ impl StreamSpec {
         Stream {
             source,
             importance,
+            burst,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             count,
             left: count,
@@ -140,6 +162,7 @@ impl StreamSpec {
 pub struct Stream {
     source: Source,
     importance: Option<Importance>,
+    burst: Option<Burst>,
     rng: Xoshiro256PlusPlus,
     count: u64,
     left: u64,
@@ -174,6 +197,9 @@ pub struct Arrival<'a> {
     pub number: u64,
     /// The importance of the key, if the stream has importance.
     pub importance: Option<u16>,
+    /// The time of the key in seconds from the start of the stream, if the stream has times. The
+    /// keys of other streams come one per second.
+    pub second: Option<u32>,
 }
 
 impl Stream {
@@ -183,13 +209,14 @@ impl Stream {
         self.next_arrival().map(|it| (it.key, it.number))
     }
 
-    /// Returns the next key with its number and importance. None at the end of the stream.
+    /// Returns the next key with its number, importance and time. None at the end of the stream.
     #[inline]
     pub fn next_arrival(&mut self) -> Option<Arrival<'_>> {
         if self.left == 0 {
             return None;
         }
         let left = self.left;
+        let second = (self.burst.as_ref()).map(|burst| burst.second_of(self.count - left));
         self.left -= 1;
         let rng = &mut self.rng;
         let number = match &mut self.source {
@@ -204,6 +231,7 @@ impl Stream {
                     key,
                     number,
                     importance: None,
+                    second,
                 });
             }
         };
@@ -211,7 +239,18 @@ impl Stream {
             key: self.digits.format(number).as_bytes(),
             number,
             importance: self.importance.map(|importance| importance.of(number)),
+            second,
         })
+    }
+
+    /// The time of the next key in seconds from the start of the stream. If the stream has no
+    /// times, keys come one per second.
+    pub fn next_second(&self) -> u32 {
+        let position = self.position();
+        match &self.burst {
+            Some(burst) => burst.second_of(position),
+            None => u32::try_from(position).unwrap_or(u32::MAX),
+        }
     }
 
     /// The number of keys generated so far.
@@ -277,6 +316,7 @@ pub(crate) mod tests {
             "drift:20:10",
             "poisson:0.5:20",
             "bmodel:0.7:3:0.3:20",
+            "burst:30:1:5",
             "importance-linear:40",
             "crawl:3:20",
         ] {
@@ -300,6 +340,10 @@ pub(crate) mod tests {
             ),
             (
                 "uniform:60",
+                [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
+            ),
+            (
+                "burst:60:1:5",
                 [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
             ),
             ("zipf:1.1:1000", [10, 2, 0, 163, 963, 0, 0, 0, 315, 6]),

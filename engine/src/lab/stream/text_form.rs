@@ -33,6 +33,10 @@ pub const STREAM_FORMS: &[(&str, &str)] = &[
         "like poisson, for a share V in bursts: L halvings, share B to one half; V·(2B)^L ≤ 1",
     ),
     (
+        "burst:X:R:F",
+        "uniform:X at R keys per second, and at F times that rate in the middle third of the keys",
+    ),
+    (
         "importance-linear:X",
         "shuffle:X with an importance after a tab, uniform from 1 to 50",
     ),
@@ -52,6 +56,11 @@ const MAX_CRAWL_SIDE: u64 = 1 << 20;
 const MAX_KEYS: u64 = 1 << 40;
 /// The greatest number of halvings of the b-model.
 const MAX_LEVELS: u64 = 32;
+
+/// The least and the greatest number of keys per second.
+const RATES: (f64, f64) = (1e-6, 1e6);
+/// The least and the greatest factor of a burst.
+const FACTORS: (f64, f64) = (1e-3, 1e3);
 
 /// The error for a text that is not a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -200,6 +209,17 @@ impl FromStr for StreamSpec {
                 mean: parts.mean()?,
             },
             "bmodel" => parts.bursts()?,
+            "burst" => StreamSpec::Burst {
+                distinct_percent: parts.percent()?,
+                keys_per_second: parts.real(
+                    RATES,
+                    "R, the number of keys per second, must be from 0.000001 to 1000000",
+                )?,
+                factor: parts.real(
+                    FACTORS,
+                    "F, the factor in the middle third, must be from 0.001 to 1000",
+                )?,
+            },
             "importance-linear" => StreamSpec::Importance {
                 law: ImportanceLaw::Linear,
                 distinct_percent: parts.percent()?,
@@ -242,6 +262,11 @@ impl fmt::Display for StreamSpec {
                 volume,
                 mean,
             } => write!(f, "bmodel:{bias}:{levels}:{volume}:{mean}"),
+            StreamSpec::Burst {
+                distinct_percent,
+                keys_per_second,
+                factor,
+            } => write!(f, "burst:{distinct_percent}:{keys_per_second}:{factor}"),
             StreamSpec::Importance {
                 law,
                 distinct_percent,
@@ -270,6 +295,7 @@ mod tests {
             "poisson:0.3:1000",
             "bmodel:0.7:6:0.1:1000",
             "bmodel:0.5:32:1:1000",
+            "burst:16.85:0.5:5",
             "importance-linear:30",
             "importance-exponential:55.47",
             "crawl:3:20",
@@ -315,6 +341,11 @@ mod tests {
         assert!(error("bmodel:0.7:7:0.1:9").contains("V·(2B)^L ≤ 1; found `0.1`"));
         assert!(error("bmodel:0.8:2:0.5:9").contains("V·(2B)^L ≤ 1; found `0.5`"));
         assert!("bmodel:0.8:1:0.5:9".parse::<StreamSpec>().is_ok());
+        assert!(error("burst:0:1:5").contains("X, the percentage"));
+        assert!(error("burst:30").contains("R, the number of keys per second"));
+        assert!(error("burst:30:0:5").contains("found `0`"));
+        assert!(error("burst:30:1").contains("F, the factor in the middle third"));
+        assert!(error("burst:30:1:-2").contains("found `-2`"));
         assert!(error("importance-linear:101").contains("found `101`"));
         assert!(error("importance:30").contains("there is no stream"));
         assert!(error("crawl:0").contains("sites and pages"));

@@ -32,6 +32,10 @@ pub enum CreateOption {
     DropParameters,
     /// The line end of [`CreateOptions::key`].
     LineEnd,
+    /// The time of [`CreateOptions::key`].
+    Time,
+    /// [`CreateOptions::window`].
+    Window,
     /// [`CreateOptions::max_fpr`].
     MaxFpr,
     /// [`CreateOptions::shards`].
@@ -50,6 +54,8 @@ impl Display for CreateOption {
             CreateOption::Key => "key",
             CreateOption::DropParameters => "dropped parameters",
             CreateOption::LineEnd => "line end",
+            CreateOption::Time => "time",
+            CreateOption::Window => "window in seconds",
             CreateOption::MaxFpr => "limit of the false positive rate",
             CreateOption::Shards => "shards",
         })
@@ -78,6 +84,10 @@ impl CreateOptions {
             // Compared as specs: the text of an older version may leave out a parameter.
             let same = parameters.filter.parse::<FilterSpec>().as_ref() == Ok(filter);
             agree(CreateOption::Filter, same, &parameters.filter, filter)?;
+        }
+        if let Some(seconds) = self.window {
+            let spec = parameters.filter.parse::<FilterSpec>().ok();
+            agree_on_window(spec.and_then(|it| it.window_seconds()), seconds)?;
         }
         if let Some(seed) = self.seed {
             let stored = parameters.seed;
@@ -142,6 +152,7 @@ impl From<KeyOptionsError> for StoreError {
                     KeyRulePart::Normalization => CreateOption::Normalization,
                     KeyRulePart::DropParameters => CreateOption::DropParameters,
                     KeyRulePart::LineEnd => CreateOption::LineEnd,
+                    KeyRulePart::Time => CreateOption::Time,
                 },
                 stored,
                 requested,
@@ -149,6 +160,13 @@ impl From<KeyOptionsError> for StoreError {
             error => StoreError::Key(error),
         }
     }
+}
+
+/// Fails unless a filter has a window of so many seconds.
+pub(super) fn agree_on_window(found: Option<u64>, requested: u64) -> Result<(), StoreError> {
+    let stored = found.map_or("none".to_owned(), |seconds| seconds.to_string());
+    let same = found == Some(requested);
+    agree(CreateOption::Window, same, &stored, &requested)
 }
 
 /// Fails unless the stored and the requested value are the same.

@@ -1,5 +1,6 @@
 //! The options of a new store.
 
+use super::agreement::agree_on_window;
 use super::initial_files::InitialFiles;
 use crate::audit::AuditedFilter;
 use crate::byte_size::{ByteSize, ByteSizeError};
@@ -11,7 +12,7 @@ use crate::store::error::StoreError;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use crate::store::format::superblock::{
-    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, is_fpr_limit,
+    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, TIMED_LOG, is_fpr_limit,
 };
 
 /// Options of a new store.
@@ -44,6 +45,7 @@ pub struct CreateOptions {
     pub(super) normalization: Option<String>,
     pub(super) key: Option<KeyOptions>,
     pub(super) max_fpr: Option<f64>,
+    pub(super) window: Option<u64>,
     pub(super) shards: Option<usize>,
 }
 
@@ -133,6 +135,13 @@ impl CreateOptions {
         self
     }
 
+    /// Sets the span of the window that the filter must have, in seconds. A store whose filter has
+    /// no such window is neither created nor opened.
+    pub fn window(mut self, seconds: u64) -> Self {
+        self.window = Some(seconds);
+        self
+    }
+
     /// Sets the number of shards of a [`SharedStore`](crate::store::SharedStore), 1 to 1000.
     /// The default is the number of processors. A [`Store`](crate::store::Store) has no
     /// shards and ignores this option.
@@ -166,6 +175,11 @@ impl CreateOptions {
             memory_bits,
             audit_bytes,
         })
+    }
+
+    /// Returns the filter that is set; None for the default.
+    pub fn spec(&self) -> Option<&FilterSpec> {
+        self.filter.as_ref()
     }
 
     /// Returns the sizes of the store's files, which never change.
@@ -243,12 +257,18 @@ impl CreateOptions {
         if let Some(requested) = self.max_fpr.filter(|&rate| !is_fpr_limit(rate)) {
             return Err(StoreError::MaxFpr { requested });
         }
+        if let Some(seconds) = self.window {
+            agree_on_window(plan.spec.window_seconds(), seconds)?;
+        }
         let mut features = 0;
         if plan.filter.filter().seen_leaves_state_unchanged() {
             features |= SPARSE_LOG;
         }
         if plan.audit_bytes > 0 {
             features |= AUDIT;
+        }
+        if plan.filter.filter().needs().tick {
+            features |= TIMED_LOG;
         }
         let superblock = Superblock {
             features,

@@ -43,7 +43,7 @@ impl<M: Medium> Store<M> {
     /// batch if a checkpoint can make that much room.
     pub(super) fn make_room(&mut self, wanted: usize) -> Result<usize, StoreError> {
         self.progress.check()?;
-        let enough = wanted.min(self.batch_limit()).max(1);
+        let enough = wanted.min(self.log.batch_limit()).max(1);
         while self.log.room() < enough {
             // A checkpoint that could not switch logs frees none; the next one will.
             let epoch = self.log.position().epoch;

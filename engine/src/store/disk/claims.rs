@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::fingerprint::Fingerprint;
+use crate::filter::Observation;
 
 /// The answer to a claim.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Claim {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the key stays claimed until the ticket is committed or aborted"]
 pub struct Ticket {
-    pub(super) fingerprint: Fingerprint,
+    pub(super) observation: Observation,
 }
 
 /// The keys that are claimed.
@@ -34,16 +34,16 @@ pub struct Claims {
 
 impl Claims {
     /// Claims a key that is not recorded yet.
-    pub fn claim(&mut self, fingerprint: Fingerprint) -> Claim {
-        match self.pending.insert(fingerprint.0) {
-            true => Claim::New(Ticket { fingerprint }),
+    pub fn claim(&mut self, observation: Observation) -> Claim {
+        match self.pending.insert(observation.fingerprint.0) {
+            true => Claim::New(Ticket { observation }),
             false => Claim::Pending,
         }
     }
 
     /// Ends a claim.
     pub fn finish(&mut self, ticket: &Ticket) {
-        self.pending.remove(&ticket.fingerprint.0);
+        self.pending.remove(&ticket.observation.fingerprint.0);
     }
 
     /// Returns the number of claimed keys.

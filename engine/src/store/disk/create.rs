@@ -7,6 +7,7 @@ use std::path::Path;
 use super::directory::Directory;
 use super::handle::Store;
 use super::open_options::OpenOptions;
+use super::unfinished::Unfinished;
 use crate::store::create::CreateOptions;
 use crate::store::error::StoreError;
 use crate::store::format::checksum::StoreId;
@@ -47,6 +48,18 @@ impl Store<Directory> {
     }
 }
 
+impl Store<Directory> {
+    /// Deletes the store with all its files: for a caller that has created it and cannot use it.
+    /// As long as the files exist, no other process can open the store for writing.
+    pub fn delete(self) -> Result<(), StoreError> {
+        let unfinished = Unfinished::again(self.medium().path())?;
+        // Windows removes no files that are open.
+        drop(self);
+        drop(unfinished);
+        Ok(())
+    }
+}
+
 /// Returns a random identity for a new store.
 pub(super) fn random_id() -> StoreId {
     let mut id = [0; 16];
@@ -59,4 +72,23 @@ pub(super) fn random_id() -> StoreId {
 /// system for its hash maps.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deleted_store_leaves_nothing_and_its_path_is_free() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("a.dds");
+        let options = CreateOptions::default().memory("64KiB").log_size("64KiB");
+        let mut store = Store::create(&path, &options).expect("created");
+        store.observe("a").expect("recorded");
+        store.delete().expect("deleted");
+        let left = std::fs::read_dir(directory.path()).expect("there");
+        assert_eq!(left.count(), 0);
+        let again = Store::create(&path, &options).expect("created again");
+        assert_eq!(again.sequence(), 0);
+    }
 }

@@ -16,11 +16,11 @@ use super::progress::Progress;
 use super::recovery::{Recovered, RecoveryReport, recover};
 use super::sync_thread::SyncThread;
 use crate::audit::{AuditedFilter, LogPolicy};
-use crate::filter::{FilterSpec, Observation, Registers, Verdict};
+use crate::filter::{FilterSpec, Observation, ObservationTime, Registers, Run, Verdict, tick_of};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::error::StoreError;
 use crate::store::format::payload::{Encoding, Payload};
-use crate::store::format::superblock::{SPARSE_LOG, Superblock};
+use crate::store::format::superblock::{SPARSE_LOG, Superblock, TIMED_LOG};
 use crate::store::log::{Framed, LogWriter};
 use crate::store::medium::Medium;
 
@@ -45,6 +45,7 @@ pub struct Store<M: Medium = Directory> {
     pub(super) log: LogWriter,
     pub(super) appender: LogAppender<M>,
     pub(super) stage: Stage,
+    pub(super) time: ObservationTime,
     claims: Claims,
     durability: Durability,
     pub(super) report: RecoveryReport,
@@ -105,10 +106,11 @@ impl<M: Medium> Store<M> {
             log: LogWriter::new(
                 active.store_id,
                 &active.layout,
-                encoding_of(&spec, &active),
+                encoding_of(&filter, &active),
                 end,
                 mark.incarnation,
             ),
+            time: ObservationTime::new(filter.filter().tick_clock()),
             hasher: KeyHasher::new(active.parameters.seed),
             progress,
             active,
@@ -126,7 +128,8 @@ impl<M: Medium> Store<M> {
         })
     }
 
-    /// Reports whether a key is new, and records it.
+    /// Reports whether a key is new, and records it. If the filter has a window that is measured
+    /// in seconds, the time is that of the machine; see [`observe_at`](Store::observe_at).
     pub fn observe(&mut self, key: impl AsRef<[u8]>) -> Result<Verdict, StoreError> {
         self.observe_fingerprint(self.hasher.fingerprint(key.as_ref()))
     }
@@ -134,7 +137,8 @@ impl<M: Medium> Store<M> {
     /// [`observe`](Store::observe) for a key that is already hashed by the store's
     /// [hasher](Store::hasher).
     pub fn observe_fingerprint(&mut self, fingerprint: Fingerprint) -> Result<Verdict, StoreError> {
-        self.observe_one(fingerprint.into())
+        let observation = self.observation_now(fingerprint);
+        self.observe_one(observation)
     }
 
     /// Observes a hashed key with its time and importance.
@@ -158,18 +162,22 @@ impl<M: Medium> Store<M> {
     ) -> Result<(), StoreError> {
         assert_eq!(observations.len(), verdicts.len());
         let mut from = 0;
-        while from < observations.len() {
-            let left = observations.len() - from;
-            let room = self.make_room(left)?;
-            let to = from + left.min(room);
-            let log_policy = self.log_policy();
-            self.apply(&observations[from..to], &mut verdicts[from..to]);
-            let encoding = self.log.encoding();
-            let payload =
-                encoding.payload(&observations[from..to], &verdicts[from..to], log_policy);
-            self.append(payload, LogAppender::put)?;
-            from = to;
+        let runs = self.runs(observations);
+        for run in &runs {
+            while from < run.end {
+                let left = run.end - from;
+                let room = self.make_room(left)?;
+                let to = from + left.min(room);
+                let log_policy = self.log_policy();
+                let (observed, verdicts) = (&observations[from..to], &mut verdicts[from..to]);
+                self.apply(run.step, observed, verdicts);
+                let encoding = self.log.encoding();
+                let payload = encoding.payload(run.step, observed, verdicts, log_policy);
+                self.append(payload, LogAppender::put)?;
+                from = to;
+            }
         }
+        self.time.reuse(runs);
         self.after_append()
     }
 
@@ -181,22 +189,31 @@ impl<M: Medium> Store<M> {
     /// [`contains`](Store::contains) for a key that is already hashed by the store's
     /// [hasher](Store::hasher).
     pub fn contains_fingerprint(&self, fingerprint: Fingerprint) -> Verdict {
-        self.filter
-            .contains(self.live.bytes(), &self.registers, fingerprint)
+        match self.time.is_needed() {
+            true => self.contains_observation(fingerprint.into()),
+            false => self
+                .filter
+                .contains(self.live.bytes(), &self.registers, fingerprint),
+        }
     }
 
     /// Claims a key to work on; see [`Claim`].
     pub fn claim(&mut self, key: impl AsRef<[u8]>) -> Claim {
         let fingerprint = self.hasher.fingerprint(key.as_ref());
-        match self.contains_fingerprint(fingerprint) {
+        let observation = self.observation_now(fingerprint);
+        self.claim_observation(observation)
+    }
+
+    pub(super) fn claim_observation(&mut self, observation: Observation) -> Claim {
+        match self.contains_observation(observation) {
             Verdict::Seen => Claim::Seen,
-            Verdict::New => self.claims.claim(fingerprint),
+            Verdict::New => self.claims.claim(observation),
         }
     }
 
     /// Records a claimed key: the work on it is done.
     pub fn commit(&mut self, ticket: Ticket) -> Result<(), StoreError> {
-        self.observe_one(ticket.fingerprint.into())?;
+        self.observe_one(ticket.observation)?;
         self.claims.finish(&ticket);
         Ok(())
     }
@@ -216,8 +233,22 @@ impl<M: Medium> Store<M> {
         self.filter.log_policy(self.live.bytes())
     }
 
-    /// Observes in memory only.
-    pub(super) fn apply(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
+    /// Divides observations into runs that count at one step each.
+    pub(super) fn runs(&mut self, observations: &[Observation]) -> Vec<Run> {
+        let medium = &self.progress.medium;
+        let machine = || Some(tick_of(medium.unix_seconds()));
+        self.time
+            .runs(self.registers.clock(), machine, observations)
+    }
+
+    /// Observes in memory only, at a step.
+    pub(super) fn apply(
+        &mut self,
+        step: u64,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+    ) {
+        self.registers.advance_clock(step);
         let (filter, registers) = (&self.filter, &mut self.registers);
         if let Some(region) = self.live.unfrozen() {
             filter.observe_batch(region, registers, observations, verdicts);
@@ -300,10 +331,11 @@ impl<M: Medium> Store<M> {
 
 /// Chooses what frames record: all of an observation if the filter needs more than its
 /// fingerprint.
-fn encoding_of(spec: &FilterSpec, superblock: &Superblock) -> Encoding {
-    let needs = spec.descriptor().needs;
-    if needs.tick || needs.importance {
+fn encoding_of(filter: &AuditedFilter, superblock: &Superblock) -> Encoding {
+    if filter.filter().needs().importance {
         Encoding::Full
+    } else if superblock.features & TIMED_LOG != 0 {
+        Encoding::Timed
     } else if superblock.features & SPARSE_LOG != 0 {
         Encoding::Sparse
     } else {

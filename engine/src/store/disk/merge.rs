@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::create::random_id;
 use super::directory::Directory;
 use super::new_directory::check_free;
-use crate::lines::RecordedKey;
+use crate::lines::{KeyRule, RecordedKey};
 use crate::store::create::create_from_snapshot;
 use crate::store::error::StoreError;
 use crate::store::snapshot::Snapshot;
@@ -147,7 +147,10 @@ fn differences(one: &Snapshot, other: &Snapshot) -> [(&'static str, String, Stri
         name => name.to_owned(),
     };
     let key = |text: &str| match RecordedKey::rule_text(text) {
-        Some(rule) => rule.to_owned(),
+        Some(rule) => match rule.parse::<KeyRule>() {
+            Ok(known) => known.canonical().to_string(),
+            Err(_) => rule.to_owned(),
+        },
         None => "not recorded".to_owned(),
     };
     [

@@ -19,6 +19,7 @@ mod loading;
 mod log_thread;
 mod merge;
 mod new_directory;
+mod observation_time;
 mod open_options;
 mod path_context;
 mod pending;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::handle::Store;
 use super::log_thread::LogAppender;
 use crate::audit::LogPolicy;
-use crate::filter::{Observation, Verdict};
+use crate::filter::{Observation, Run, Verdict};
 use crate::store::error::StoreError;
 use crate::store::medium::Medium;
 
@@ -23,13 +23,20 @@ impl<M: Medium> Store<M> {
     ) -> Result<Pending<'a, M>, StoreError> {
         assert_eq!(observations.len(), verdicts.len());
         assert!(observations.len() <= self.batch_limit());
-        self.make_room(observations.len())?;
+        let runs = self.runs(observations);
+        self.make_room(observations.len() + FRAME_COST * runs.len().saturating_sub(1))?;
         let log_policy = self.log_policy();
-        self.apply(observations, verdicts);
+        let mut from = 0;
+        for run in &runs {
+            let range = from..run.end;
+            self.apply(run.step, &observations[range.clone()], &mut verdicts[range]);
+            from = run.end;
+        }
         Ok(Pending {
             store: self,
             observations,
             verdicts,
+            runs,
             log_policy,
             committed: false,
         })
@@ -37,9 +44,16 @@ impl<M: Medium> Store<M> {
 
     /// Returns how many observations [`observe_pending`](Store::observe_pending) takes at most.
     pub fn batch_limit(&self) -> usize {
-        self.log.batch_limit()
+        match self.time.is_needed() {
+            // In the worst case, every observation is in a frame of its own.
+            true => (self.log.batch_limit() / (1 + FRAME_COST)).max(1),
+            false => self.log.batch_limit(),
+        }
     }
 }
+
+/// The length of a frame without its fingerprints is at most that of so many fingerprints.
+const FRAME_COST: usize = 8;
 
 /// Verdicts that are not recorded yet; see [`Store::observe_pending`].
 ///
@@ -50,6 +64,8 @@ pub struct Pending<'a, M: Medium> {
     store: &'a mut Store<M>,
     observations: &'a [Observation],
     verdicts: &'a [Verdict],
+    /// Each becomes a frame.
+    runs: Vec<Run>,
     log_policy: LogPolicy,
     committed: bool,
 }
@@ -71,8 +87,17 @@ impl<M: Medium> Pending<'_, M> {
     pub fn commit(mut self) -> Result<(), StoreError> {
         self.committed = true;
         let encoding = self.store.log.encoding();
-        let payload = encoding.payload(self.observations, self.verdicts, self.log_policy);
-        self.store.append(payload, LogAppender::put_now)?;
+        let mut from = 0;
+        for run in &self.runs {
+            let (observed, verdicts) = (
+                &self.observations[from..run.end],
+                &self.verdicts[from..run.end],
+            );
+            let payload = encoding.payload(run.step, observed, verdicts, self.log_policy);
+            self.store.append(payload, LogAppender::put_now)?;
+            from = run.end;
+        }
+        self.store.time.reuse(std::mem::take(&mut self.runs));
         self.store.after_append()
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::directory::Directory;
 use crate::audit::AuditReport;
-use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict};
+use crate::filter::{AnyFilter, FilterSpec, Registers, Verdict, tick_of};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::create::CreateOptions;
 use crate::store::error::{Damage, StoreError};
@@ -87,6 +87,17 @@ impl ReadOnlyStore {
             ..
         } = &self.snapshot;
         filter.contains(region, registers, fingerprint)
+    }
+
+    /// Reports whether a key would be new at a time, in seconds since 1970. Only filters with a
+    /// window that is measured in seconds use the time; a time before their present step means
+    /// the present step.
+    pub fn contains_at(&self, key: impl AsRef<[u8]>, seconds: u64) -> Verdict {
+        let fingerprint = self.hasher.fingerprint(key.as_ref());
+        let tick = tick_of(seconds);
+        let (region, registers) = (self.filter_region(), self.registers());
+        self.filter()
+            .contains_at(region, registers, fingerprint, tick)
     }
 
     /// Checks that the store agrees with every option that is set.

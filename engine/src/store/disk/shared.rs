@@ -159,7 +159,16 @@ impl SharedStore {
     /// [`observe`](SharedStore::observe) for a key that is already hashed by the store's
     /// [hasher](SharedStore::hasher).
     pub fn observe_fingerprint(&self, fingerprint: Fingerprint) -> Result<Verdict, StoreError> {
-        self.observe_one(fingerprint.into())
+        self.shard(self.shard_of(fingerprint))?
+            .observe_fingerprint(fingerprint)
+    }
+
+    /// Reports whether a key is new at a time, in seconds since 1970, and records it; see
+    /// [`Store::observe_at`]. Each shard has a clock of its own.
+    pub fn observe_at(&self, key: impl AsRef<[u8]>, seconds: u64) -> Result<Verdict, StoreError> {
+        let key = key.as_ref();
+        let shard = self.shard_of(self.hasher.fingerprint(key));
+        self.shard(shard)?.observe_at(key, seconds)
     }
 
     /// Observes a hashed key with its time and importance.
@@ -213,6 +222,14 @@ impl SharedStore {
         Ok(shard.contains_fingerprint(fingerprint))
     }
 
+    /// Reports whether a key would be new at a time, in seconds since 1970; see
+    /// [`Store::contains_at`].
+    pub fn contains_at(&self, key: impl AsRef<[u8]>, seconds: u64) -> Result<Verdict, StoreError> {
+        let key = key.as_ref();
+        let shard = self.shard_of(self.hasher.fingerprint(key));
+        Ok(self.shard(shard)?.contains_at(key, seconds))
+    }
+
     /// Claims a key to work on; see [`Claim`].
     pub fn claim(&self, key: impl AsRef<[u8]>) -> Result<Claim, StoreError> {
         let key = key.as_ref();
@@ -220,15 +237,23 @@ impl SharedStore {
         Ok(self.shard(shard)?.claim(key))
     }
 
+    /// Claims a key at a time, in seconds since 1970; see [`Store::claim_at`].
+    pub fn claim_at(&self, key: impl AsRef<[u8]>, seconds: u64) -> Result<Claim, StoreError> {
+        let key = key.as_ref();
+        let shard = self.shard_of(self.hasher.fingerprint(key));
+        Ok(self.shard(shard)?.claim_at(key, seconds))
+    }
+
     /// Records a claimed key: the work on it is done.
     pub fn commit(&self, ticket: Ticket) -> Result<(), StoreError> {
-        self.shard(self.shard_of(ticket.fingerprint))?
+        self.shard(self.shard_of(ticket.observation.fingerprint))?
             .commit(ticket)
     }
 
     /// Ends a claim without recording the key, which can then be claimed again.
     pub fn abort(&self, ticket: Ticket) -> Result<(), StoreError> {
-        self.shard(self.shard_of(ticket.fingerprint))?.abort(ticket);
+        self.shard(self.shard_of(ticket.observation.fingerprint))?
+            .abort(ticket);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::leftovers::temporary_name;
+use super::new_directory::rename_to_new_name;
 use super::path_context::PathContext;
 use crate::store::error::StoreError;
 use crate::store::lock::lock;
@@ -54,6 +55,27 @@ impl Unfinished {
             path,
             finished: false,
         })
+    }
+
+    /// Gives a store back its temporary name, so that whatever stops its removal leaves what is
+    /// known as a leftover. The caller must hold the store's lock.
+    pub fn again(path: &Path) -> Result<Self, StoreError> {
+        let mut unfinished = lock(&UNFINISHED);
+        let mut number = 0;
+        loop {
+            let temporary = temporary_name(path, number);
+            match rename_to_new_name(path, &temporary) {
+                Err(StoreError::AlreadyExists { .. }) => number += 1,
+                renamed => {
+                    renamed?;
+                    unfinished.push(temporary.clone());
+                    return Ok(Unfinished {
+                        path: temporary,
+                        finished: false,
+                    });
+                }
+            }
+        }
     }
 
     /// Returns the path of the directory.

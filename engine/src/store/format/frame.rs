@@ -18,6 +18,8 @@ pub const LOG_MAGIC: &[u8; 8] = b"dedupslg";
 pub const FRAME_HEADER_BYTES: usize = offset::PAYLOAD;
 /// The largest payload of a frame. A larger batch becomes several frames.
 pub const MAX_PAYLOAD_BYTES: usize = 256 << 10;
+/// The length of the step at the start of a timed frame's payload.
+pub const STEP_BYTES: usize = 8;
 /// The length of the payload of a switch frame.
 pub const SWITCH_BYTES: usize = 8;
 
@@ -31,7 +33,7 @@ pub mod offset {
     pub const PREVIOUS: usize = 8;
     /// The kind of the payload.
     pub const KIND: usize = 12;
-    /// The number of observations in a sparse frame.
+    /// The number of observations in a sparse or timed frame.
     pub const COUNT: usize = 14;
     /// The length of the payload.
     pub const PAYLOAD_BYTES: usize = 16;
@@ -59,6 +61,8 @@ pub enum Kind {
     /// One bit per observation, in words of 64 bits, then the fingerprints of the observations
     /// whose bit is set. For filters that most Seen keys do not change.
     Sparse = 4,
+    /// Eight bytes: the step at which all observations count. Then the payload of a sparse frame.
+    Timed = 5,
 }
 
 impl Kind {
@@ -68,6 +72,7 @@ impl Kind {
             2 => Some(Kind::Full),
             3 => Some(Kind::Switch),
             4 => Some(Kind::Sparse),
+            5 => Some(Kind::Timed),
             _ => None,
         }
     }
@@ -83,6 +88,10 @@ impl Kind {
             Kind::Keys => exactly(8),
             Kind::Full => exactly(16),
             Kind::Switch => exactly(SWITCH_BYTES).filter(|&items| items == 1).map(|_| 0),
+            Kind::Timed => {
+                let rest = payload_bytes.checked_sub(STEP_BYTES)?;
+                Kind::Sparse.observations(rest, count)
+            }
             Kind::Sparse => {
                 let count = usize::from(count);
                 let bits = 8 * count.div_ceil(64);
@@ -186,8 +195,8 @@ pub fn encode(frame: &mut Vec<u8>, place: &Place<'_>, payload: Payload<'_>) -> u
     write_u32(frame, offset::MAGIC, FRAME_MAGIC);
     write_u32(frame, offset::PREVIOUS, chain);
     write_u16(frame, offset::KIND, payload.kind() as u16);
-    if let Payload::Sparse(observations, ..) = payload {
-        write_u16(frame, offset::COUNT, observations.len() as u16);
+    if let Payload::Sparse(..) | Payload::Timed(..) = payload {
+        write_u16(frame, offset::COUNT, payload.observations() as u16);
     }
     write_u32(frame, offset::PAYLOAD_BYTES, payload_bytes as u32);
     write_u32(frame, offset::INCARNATION, place.incarnation);

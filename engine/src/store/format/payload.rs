@@ -1,6 +1,6 @@
-//! What a frame holds: observations in one of three encodings, or a switch to the next log.
+//! What a frame holds: observations in one of four encodings, or a switch to the next log.
 
-use super::frame::{FrameHeader, Kind};
+use super::frame::{FrameHeader, Kind, STEP_BYTES};
 use crate::audit::LogPolicy;
 use crate::bytes::{read_u16, read_u32, read_u64, write_u64};
 use crate::filter::{LoggedObservations, Observation, Verdict};
@@ -15,6 +15,8 @@ pub enum Encoding {
     Full,
     /// The fingerprints of the observations that replay needs; see [`LogPolicy`].
     Sparse,
+    /// The same, with the step at which they count.
+    Timed,
 }
 
 impl Encoding {
@@ -25,12 +27,15 @@ impl Encoding {
             Encoding::Full => payload_bytes / 16,
             // A word of bits goes with up to 64 words of fingerprints.
             Encoding::Sparse => payload_bytes / 8 - (payload_bytes / 8).div_ceil(65),
+            Encoding::Timed => Encoding::Sparse.fits(payload_bytes.saturating_sub(STEP_BYTES)),
         }
     }
 
-    /// Returns the shortest payload that records the observations.
+    /// Returns the shortest payload that records the observations. `step` is the step of the
+    /// clock at which they were observed.
     pub fn payload<'a>(
         self,
+        step: u64,
         observations: &'a [Observation],
         verdicts: &'a [Verdict],
         log_policy: LogPolicy,
@@ -38,6 +43,7 @@ impl Encoding {
         match self {
             Encoding::Keys => Payload::Keys(observations),
             Encoding::Full => Payload::Full(observations),
+            Encoding::Timed => Payload::Timed(step, observations, verdicts, log_policy),
             Encoding::Sparse => {
                 let mut judged = observations.iter().zip(verdicts);
                 // If every fingerprint is kept, the bits add nothing.
@@ -59,6 +65,8 @@ pub enum Payload<'a> {
     Full(&'a [Observation]),
     /// Only the fingerprints that the policy keeps, by observation and verdict.
     Sparse(&'a [Observation], &'a [Verdict], LogPolicy),
+    /// The step, then the same as in a sparse payload.
+    Timed(u64, &'a [Observation], &'a [Verdict], LogPolicy),
     /// The checksum of the next log's header.
     Switch(u32),
 }
@@ -70,6 +78,7 @@ impl Payload<'_> {
             Payload::Keys(_) => Kind::Keys,
             Payload::Full(_) => Kind::Full,
             Payload::Sparse(..) => Kind::Sparse,
+            Payload::Timed(..) => Kind::Timed,
             Payload::Switch(_) => Kind::Switch,
         }
     }
@@ -79,7 +88,8 @@ impl Payload<'_> {
         match self {
             Payload::Keys(observations)
             | Payload::Full(observations)
-            | Payload::Sparse(observations, ..) => observations.len(),
+            | Payload::Sparse(observations, ..)
+            | Payload::Timed(_, observations, ..) => observations.len(),
             Payload::Switch(_) => 0,
         }
     }
@@ -99,6 +109,10 @@ impl Payload<'_> {
                 }
             }
             Payload::Sparse(observations, verdicts, log_policy) => {
+                encode_sparse(observations, verdicts, *log_policy, frame);
+            }
+            Payload::Timed(step, observations, verdicts, log_policy) => {
+                frame.extend_from_slice(&step.to_le_bytes());
                 encode_sparse(observations, verdicts, *log_policy, frame);
             }
             Payload::Full(observations) => {
@@ -189,6 +203,10 @@ pub fn decode_payload(header: &FrameHeader, payload: &[u8], into: &mut LoggedObs
                 importance: read_u16(cell, 12),
             })),
         Kind::Sparse => decode_sparse(payload, header.observations, into),
+        Kind::Timed => {
+            into.step = Some(read_u64(payload, 0));
+            decode_sparse(&payload[STEP_BYTES..], header.observations, into);
+        }
     }
     into.skipped_before.resize(into.observations.len(), 0);
 }
@@ -203,10 +221,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sparse_frame_decodes_to_the_observations_that_the_policy_keeps(
+        fn a_sparse_or_timed_frame_decodes_to_the_observations_that_the_policy_keeps(
             keys in prop::collection::vec((0u64..16, any::<bool>()), 0..300),
             mask in prop_oneof![Just(u64::MAX), 0u64..16],
+            step in prop::option::of(any::<u64>()),
         ) {
+            let encoding = if step.is_some() { Encoding::Timed } else { Encoding::Sparse };
             let observations: Vec<Observation> =
                 keys.iter().map(|&(key, _)| Fingerprint(key).into()).collect();
             let verdicts: Vec<Verdict> = keys
@@ -217,17 +237,17 @@ mod tests {
             let place = Place { store: &[7; 16], position, incarnation: 1, watermark: 0 };
             let mut frame = Vec::new();
             let payload =
-                Encoding::Sparse.payload(&observations, &verdicts, LogPolicy::new(mask));
+                encoding.payload(step.unwrap_or(0), &observations, &verdicts, LogPolicy::new(mask));
             encode(&mut frame, &place, payload);
             let header = FrameHeader::peek(&frame).expect("a frame");
             prop_assert!(is_intact(&[7; 16], 1, 512, &frame));
             prop_assert_eq!(header.frame_bytes(), frame.len());
             prop_assert_eq!(header.sequence_after(), 3 + keys.len() as u64);
-            prop_assert!(Encoding::Sparse.fits(header.payload_bytes) <= keys.len());
+            prop_assert!(encoding.fits(header.payload_bytes) <= keys.len());
             let mut recorded = LoggedObservations::default();
             decode_payload(&header, &frame[FRAME_HEADER_BYTES..], &mut recorded);
             prop_assert_eq!(recorded.count(), keys.len() as u64);
-            let mut naive = LoggedObservations::default();
+            let mut naive = LoggedObservations { step, ..LoggedObservations::default() };
             for (observation, &(key, new)) in observations.iter().zip(&keys) {
                 match new || key & mask == 0 {
                     true => {

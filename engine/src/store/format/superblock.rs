@@ -25,8 +25,11 @@ pub const SPARSE_LOG: u32 = 1;
 pub const AUDIT: u32 = 2;
 /// A feature that a reader must know: the store has a limit of its false positive rate.
 pub const MAX_FPR: u32 = 4;
+/// A feature that a reader must know: the log has timed frames, because the filter has a window
+/// that is measured in seconds.
+pub const TIMED_LOG: u32 = 8;
 /// All features that this program knows.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR | TIMED_LOG;
 
 /// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
