@@ -82,7 +82,7 @@ impl Requirement {
         }
     }
 
-    /// Returns how many steps before the present one a cell was set; None if the cell is empty or
+    /// Returns how many steps before the present one the cell was set; None if it is empty or
     /// holds no step, or if everything has left the window. `age_limit` is that of the clock.
     pub fn steps_ago(self, value: u64, age_limit: u64) -> Option<u64> {
         let (window, stamp) = match self {

@@ -81,7 +81,9 @@ pub use evidence::{Evidence, EvidenceCell, Requirement};
 #[doc(hidden)]
 pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};
-pub(crate) use observation_time::{ObservationTime, Run, tick_of};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use observation_time::Run;
+pub(crate) use observation_time::{ObservationTime, tick_of};
 pub use parameter::{Kind, Parameter, Value};
 pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
