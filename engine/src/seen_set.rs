@@ -236,7 +236,7 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     /// Only filters with a window that is measured in seconds use the time. Their clock never
     /// runs backwards: a key that comes late counts at the present step, so it is remembered
     /// longer and never shorter. A time that is more than a window ahead counts at the present
-    /// step until eight observations in a row confirm it.
+    /// step, unless it is the first one or agrees with the one before it.
     ///
     /// ```
     /// use dedupstore::SeenSet;
@@ -273,8 +273,7 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     }
 
     /// Tells the set the time of the machine, in seconds since 1970; the set itself has no clock.
-    /// A time of an observation that is more than a day after it then needs confirmation, like one
-    /// that is more than a window ahead.
+    /// A time of an observation that is more than a day after it then counts at the present step.
     pub fn set_machine_time(&mut self, seconds: u64) {
         self.machine_seconds = Some(tick_of(seconds));
     }

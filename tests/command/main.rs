@@ -4,6 +4,7 @@
 //! not change the state of the process, such as its environment.
 
 mod advice;
+mod clock_jumps;
 mod completions;
 mod compressed_inputs;
 mod contains;

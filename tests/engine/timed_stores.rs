@@ -2,7 +2,7 @@
 
 use dedupstore::filter::Observation;
 use dedupstore::store::{
-    Claim, CreateOptions, Durability, OpenOptions, ReadOnlyStore, SharedStore, Store,
+    Claim, CreateOptions, Durability, OpenOptions, ReadOnlyStore, SharedStore, Store, verify,
 };
 use dedupstore::{Fingerprint, SeenSet, Verdict, state_digest};
 use proptest::prelude::*;
@@ -92,12 +92,53 @@ fn the_clock_follows_a_pause_and_the_machine() {
     store
         .observe_batch(&after_pause, &mut verdicts)
         .expect("recorded");
-    assert_eq!(store.clock_report().ahead, 0);
+    // The second time confirms the first.
+    assert_eq!(store.clock_report().ahead, 1);
     assert!(store.contains_at("a", START).is_new());
     store.observe_at("a", START + 100 * DAY).expect("recorded");
     // Known to be right, so it needs no confirmation.
     store.advance_clock(START + 300 * DAY);
     assert!(store.observe("a").expect("recorded").is_new());
+}
+
+/// What replay cannot know must not be in the state.
+#[test]
+fn a_store_with_times_that_were_not_followed_is_intact() {
+    for filter in ["window", "stamped", "apbf"] {
+        let directory = TempDir::new().expect("a directory");
+        let path = directory.path().join("ahead.dds");
+        let options = CreateOptions::new(filter)
+            .expect("a filter")
+            .memory("64KiB");
+        let mut store = Store::create(&path, &options).expect("created");
+        for seconds in [START, START + 3000 * DAY, START + 5, u64::MAX, START + 6] {
+            store
+                .observe_at(seconds.to_le_bytes(), seconds)
+                .expect("recorded");
+        }
+        let digest = state_digest(store.region(), store.registers());
+        drop(store);
+        let store = Store::open(&path).expect("recovered");
+        assert_eq!(
+            state_digest(store.region(), store.registers()),
+            digest,
+            "{filter}"
+        );
+        store.close().expect("closed");
+        let findings = verify(&path).expect("verified");
+        assert!(findings.is_empty(), "{filter}: {findings:?}");
+    }
+}
+
+#[test]
+fn the_first_time_after_a_pause_between_runs_is_followed() {
+    let (_directory, path) = new_store();
+    for pause in 0..10 {
+        let mut store = Store::open(&path).expect("opened");
+        let verdict = store.observe_at("a", START + pause * 30 * DAY);
+        assert_eq!(verdict.expect("recorded"), Verdict::New, "{pause}");
+        store.close().expect("closed");
+    }
 }
 
 #[test]

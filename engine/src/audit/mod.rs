@@ -151,7 +151,7 @@ impl AuditedFilter {
             None => table.observe(&mut audited, sample.indices().map(|at| judged(at, 0))),
             Some(steps) => {
                 let judged = sample.indices().map(|at| {
-                    let step = steps.step_at(at, observations, verdicts);
+                    let step = steps.step_at(at, verdicts);
                     judged(at, step)
                 });
                 let judged: Vec<JudgedKey> = judged.collect();
@@ -279,13 +279,12 @@ impl AuditedFilter {
 /// Returns the steps at which observations of a batch counted.
 struct StepCounter {
     clock: WindowClock,
-    /// The step before the batch.
-    before: u64,
+    /// The present step, if the clock counts seconds.
+    present: u64,
     /// The number of the next observation of the batch.
     next: usize,
     position: u64,
     deliveries: u64,
-    newest_tick: u32,
 }
 
 impl StepCounter {
@@ -293,23 +292,18 @@ impl StepCounter {
     fn new(clock: &WindowClock, registers: &Registers) -> Self {
         StepCounter {
             clock: *clock,
-            before: registers.clock(),
+            present: registers.clock(),
             next: 0,
             position: registers.observations(),
             deliveries: registers.new_count(),
-            newest_tick: 0,
         }
     }
 
     /// Returns the step of an observation. Indices must not fall.
-    fn step_at(&mut self, index: usize, batch: &[Observation], verdicts: &[Verdict]) -> u64 {
+    fn step_at(&mut self, index: usize, verdicts: &[Verdict]) -> u64 {
         match self.clock.kind() {
-            ClockKind::Seconds => {
-                let ticks = batch[self.next..=index].iter().map(|it| it.tick);
-                self.newest_tick = ticks.fold(self.newest_tick, u32::max);
-                self.next = index + 1;
-                self.before.max(self.clock.step_of(self.newest_tick))
-            }
+            // All observations of a batch count at the present step.
+            ClockKind::Seconds => self.present,
             ClockKind::Count => (self.position + index as u64) / self.clock.step(),
             ClockKind::Deliveries => {
                 let new = verdicts[self.next..index].iter().filter(|it| it.is_new());

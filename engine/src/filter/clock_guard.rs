@@ -1,21 +1,29 @@
 //! Keeps absurd times from emptying a window.
 //!
 //! One line with a time in the year 2106 would move the clock so far that every key leaves the
-//! window. So a time that is more than a whole window ahead of the clock, or later than the
-//! machine's own clock allows, must be confirmed: it is accepted if eight observations in a row
-//! are ahead, looking forward in the batch. Until then such an observation counts at the present
-//! step, like a late one, and its key lives from there.
+//! window, and all later lines would be late until then. So the clock does not follow every time:
 //!
-//! A pause longer than the window is confirmed by the first eight observations after it. If they
-//! come one by one, the keys of the first seven can be forgotten early.
+//! - A time more than a day after the machine's clock is never followed.
+//! - A time more than a window ahead of the clock may be the end of a pause, or one broken line. It
+//!   is followed if it is the first time since the store was opened, if it is not later than the
+//!   machine's clock and at most a day earlier, as in a live feed, or if the time before it was
+//!   ahead too and agrees with it.
+//! - Any other time is followed.
+//!
+//! An observation whose time is not followed counts at the present step, like a late one. After a
+//! pause within an old log that is one observation: its key can be forgotten early.
+//!
+//! **Invariant:** the result does not depend on how observations are divided into batches.
+
+use std::ops::RangeInclusive;
 
 use super::{Observation, WindowClock};
 
-/// How many observations in a row must be ahead before the clock follows them.
-const CONFIRMATIONS: usize = 8;
 /// How far times may be ahead of the machine's clock: other machines' clocks and time zones
-/// differ.
-const TOLERANCE_SECONDS: u32 = 86_400;
+/// differ. A time that is so far behind it may be that of a live feed.
+const DAY: u32 = 86_400;
+/// How far the clocks of machines with a network are apart.
+const MINUTE: u32 = 60;
 /// A machine whose clock is before 2020 does not know the time.
 const CLOCK_IS_SET: u32 = 1_577_836_800;
 
@@ -30,11 +38,13 @@ pub struct ClockReport {
     pub ahead: u64,
 }
 
-/// Replaces the times of observations that are too far ahead.
+/// Replaces the times that the clock must not follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockGuard {
-    /// How many observations in a row were ahead.
-    run: usize,
+    /// Whether a time was followed since the store was opened.
+    has_followed: bool,
+    /// The last time, if it was too far ahead to be followed alone.
+    unconfirmed: Option<u32>,
     report: ClockReport,
     admitted: Vec<Observation>,
 }
@@ -45,8 +55,8 @@ impl ClockGuard {
         self.report
     }
 
-    /// Returns the observations with times that the clock may follow. `present` is the step of
-    /// the clock, `machine` the time of the machine's clock if it has one.
+    /// Returns the observations with times that the clock may follow; the others have the tick 0.
+    /// `present` is the step of the clock, `machine` the time of the machine's clock if it has one.
     pub fn admit(
         &mut self,
         clock: &WindowClock,
@@ -55,68 +65,83 @@ impl ClockGuard {
         observations: &[Observation],
     ) -> &[Observation] {
         let machine = machine.filter(|&seconds| seconds >= CLOCK_IS_SET);
-        let latest = machine.map_or(u32::MAX, |it| it.saturating_add(TOLERANCE_SECONDS));
-        let mut bounds = Bounds::at(clock, present, latest);
-        self.admitted.clear();
-        for (index, observation) in observations.iter().enumerate() {
-            let mut admitted = *observation;
-            if bounds.is_ahead(observation) {
-                let following = observations[index..].iter().take(CONFIRMATIONS);
-                let following = following.take_while(|it| bounds.is_ahead(it)).count();
-                if self.run + following < CONFIRMATIONS {
-                    self.run += 1;
-                    self.report.ahead += 1;
-                    // Before the first step there is no present one.
-                    admitted.tick = match present {
-                        0 => machine.unwrap_or(0),
-                        _ => 0,
-                    };
-                }
+        let mut bounds = Bounds::at(clock, present, machine);
+        let mut admitted = std::mem::take(&mut self.admitted);
+        admitted.clear();
+        admitted.extend_from_slice(observations);
+        for observation in &mut admitted {
+            let tick = observation.tick;
+            if tick == 0 {
+                continue;
+            }
+            if bounds.is_usual(tick) || self.is_plausible(&bounds, clock, tick) {
+                self.has_followed = true;
+                self.unconfirmed = None;
+                self.report.late += u64::from(u64::from(tick) < bounds.begin);
             } else {
-                self.run = 0;
-                self.report.late += u64::from(bounds.is_late(observation));
+                self.unconfirmed = (tick <= bounds.latest).then_some(tick);
+                self.report.ahead += 1;
+                observation.tick = 0;
             }
-            if u64::from(admitted.tick) >= bounds.next {
-                present = clock.step_of(admitted.tick);
-                bounds = Bounds::at(clock, present, latest);
+            if u64::from(observation.tick) >= bounds.next {
+                present = clock.step_of(tick);
+                bounds = Bounds::at(clock, present, machine);
             }
-            self.admitted.push(admitted);
         }
+        self.admitted = admitted;
         &self.admitted
+    }
+
+    /// Whether a time that is more than a window ahead, or after the machine's clock, is followed.
+    #[cold]
+    fn is_plausible(&self, bounds: &Bounds, clock: &WindowClock, tick: u32) -> bool {
+        let agrees = |before: u32| {
+            let window = (clock.age_limit() + 1).saturating_mul(clock.step());
+            u64::from(before.abs_diff(tick)) <= window
+        };
+        tick <= bounds.latest
+            && (!self.has_followed
+                || bounds.live.contains(&tick)
+                || self.unconfirmed.is_some_and(agrees))
     }
 }
 
-/// The ticks at which the present step begins and ends, and after which a time is ahead. They
-/// save two divisions per observation.
+/// The ticks at which the present step begins and ends, and up to which a time is followed. They
+/// save divisions per observation.
 struct Bounds {
     begin: u64,
     next: u64,
+    /// The last tick of the next window.
     last: u64,
+    /// The last tick that the machine's clock allows.
+    latest: u32,
+    /// The times of a live feed.
+    live: RangeInclusive<u32>,
 }
 
 impl Bounds {
-    fn at(clock: &WindowClock, present: u64, latest: u32) -> Self {
+    fn at(clock: &WindowClock, present: u64, machine: Option<u32>) -> Self {
         let begin_of = |step: u64| step.saturating_mul(clock.step());
         // Before the first step, nothing is too far ahead of it.
         let last = match present {
             0 => u64::MAX,
             _ => begin_of(present + clock.age_limit() + 2) - 1,
         };
+        let live = machine.map(|now| now - DAY..=now.saturating_add(MINUTE));
         Bounds {
             begin: begin_of(present),
             next: begin_of(present + 1),
-            last: last.min(latest.into()),
+            last,
+            latest: machine.map_or(u32::MAX, |now| now.saturating_add(DAY)),
+            #[expect(clippy::reversed_empty_ranges, reason = "no time is known to be live")]
+            live: live.unwrap_or(1..=0),
         }
     }
 
+    /// Whether a time is within the next window, and the machine's clock allows it.
     #[inline(always)]
-    fn is_ahead(&self, observation: &Observation) -> bool {
-        u64::from(observation.tick) > self.last
-    }
-
-    #[inline(always)]
-    fn is_late(&self, observation: &Observation) -> bool {
-        observation.tick > 0 && u64::from(observation.tick) < self.begin
+    fn is_usual(&self, tick: u32) -> bool {
+        u64::from(tick) <= self.last && tick <= self.latest
     }
 }
 
@@ -126,7 +151,6 @@ mod tests {
     use crate::filter::{AnyFilter, FilterSpec};
     use crate::fingerprint::Fingerprint;
 
-    const DAY: u32 = 86_400;
     const NOW: u32 = 20_000 * DAY;
 
     fn clock() -> WindowClock {
@@ -135,73 +159,116 @@ mod tests {
         *filter.window().expect("a window")
     }
 
-    /// Returns the admitted days, relative to NOW; 0 for an observation at the present step.
-    fn admit(guard: &mut ClockGuard, present: u64, machine: Option<u32>, days: &[i64]) -> Vec<i64> {
-        let observations: Vec<Observation> = days
-            .iter()
-            .map(|day| Observation {
-                fingerprint: Fingerprint(1),
-                tick: (i64::from(NOW) + day * i64::from(DAY)) as u32,
-                importance: 0,
-            })
-            .collect();
-        let admitted = guard.admit(&clock(), present, machine, &observations);
-        let days = admitted.iter().map(|it| match it.tick {
-            0 => 0,
-            tick => (i64::from(tick) - i64::from(NOW)) / i64::from(DAY),
-        });
-        days.collect()
+    /// A guard and the clock that follows what it admits.
+    struct Guarded {
+        guard: ClockGuard,
+        present: u64,
+    }
+
+    impl Guarded {
+        /// Returns a guard that has followed a time at NOW.
+        fn running() -> Self {
+            let mut guarded = Guarded::opened(20_000);
+            assert_eq!(guarded.admit(None, &[1]), [1]);
+            guarded
+        }
+
+        fn opened(present: u64) -> Self {
+            Guarded {
+                guard: ClockGuard::default(),
+                present,
+            }
+        }
+
+        /// Returns the admitted days, relative to NOW; 0 for an observation at the present step.
+        fn admit(&mut self, machine: Option<u32>, days: &[i64]) -> Vec<i64> {
+            let observations: Vec<Observation> = days
+                .iter()
+                .map(|day| Observation {
+                    fingerprint: Fingerprint(1),
+                    tick: (i64::from(NOW) + day * i64::from(DAY)) as u32,
+                    importance: 0,
+                })
+                .collect();
+            let admitted = self
+                .guard
+                .admit(&clock(), self.present, machine, &observations);
+            let days: Vec<i64> = admitted
+                .iter()
+                .map(|it| match it.tick {
+                    0 => 0,
+                    tick => (i64::from(tick) - i64::from(NOW)) / i64::from(DAY),
+                })
+                .collect();
+            let ticks = admitted.iter().map(|it| clock().step_of(it.tick));
+            self.present = ticks.fold(self.present, u64::max);
+            days
+        }
     }
 
     #[test]
     fn one_absurd_time_does_not_move_the_clock() {
-        let mut guard = ClockGuard::default();
-        let admitted = admit(&mut guard, 20_000, None, &[1, 2, 9000, 3, 9000, 9000, 2, 4]);
-        assert_eq!(admitted, [1, 2, 0, 3, 0, 0, 2, 4]);
-        assert_eq!(guard.report(), ClockReport { late: 1, ahead: 3 });
+        let mut guarded = Guarded::running();
+        let admitted = guarded.admit(None, &[2, 9000, 3, 9000, 4, 2]);
+        assert_eq!(admitted, [2, 0, 3, 0, 4, 2]);
+        assert_eq!(guarded.guard.report(), ClockReport { late: 1, ahead: 2 });
     }
 
     #[test]
-    fn a_pause_is_followed_at_once_if_the_batch_confirms_it() {
-        let mut guard = ClockGuard::default();
-        let days = [1, 100, 100, 101, 101, 100, 101, 102, 103, 103];
-        assert_eq!(admit(&mut guard, 20_000, None, &days), days);
-        assert_eq!(guard.report().ahead, 0);
+    fn a_pause_is_followed_from_the_second_time_on() {
+        let mut guarded = Guarded::running();
+        assert_eq!(guarded.admit(None, &[100, 100, 101]), [0, 100, 101]);
+        assert_eq!(guarded.guard.report().ahead, 1);
     }
 
     #[test]
-    fn a_pause_is_followed_after_eight_single_observations() {
-        let mut guard = ClockGuard::default();
-        let admitted: Vec<i64> = (0..9)
-            .flat_map(|_| admit(&mut guard, 20_000, None, &[100]))
-            .collect();
-        assert_eq!(admitted, [0, 0, 0, 0, 0, 0, 0, 100, 100]);
+    fn times_that_disagree_do_not_confirm_each_other() {
+        let mut guarded = Guarded::running();
+        let admitted = guarded.admit(None, &[9000, 100, 8000, 60, 7000]);
+        assert_eq!(admitted, [0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_first_time_after_opening_is_followed() {
+        let mut guarded = Guarded::opened(20_000);
+        assert_eq!(guarded.admit(None, &[100, 9000, 101]), [100, 0, 101]);
+    }
+
+    #[test]
+    fn a_live_feed_is_followed_after_a_pause() {
+        let mut guarded = Guarded::running();
+        let now = Some(NOW + 100 * DAY);
+        assert_eq!(guarded.admit(now, &[98, 99, 100]), [0, 99, 100]);
+        // Two hours after the machine's clock, it takes two times.
+        let mut guarded = Guarded::running();
+        let now = Some(NOW + 100 * DAY - 7200);
+        assert_eq!(guarded.admit(now, &[100, 100]), [0, 100]);
+    }
+
+    #[test]
+    fn times_after_the_machine_s_clock_are_never_followed() {
+        let mut guarded = Guarded::opened(0);
+        let admitted = guarded.admit(Some(NOW), &[9000, 9000, 9000, -30, 9000, -29]);
+        assert_eq!(admitted, [0, 0, 0, -30, 0, -29]);
+        assert_eq!(guarded.guard.report().ahead, 4);
+        // A machine that does not know the time cannot object.
+        let mut guarded = Guarded::opened(0);
+        assert_eq!(guarded.admit(Some(5), &[9000]), [9000]);
     }
 
     #[test]
     fn times_within_the_next_window_are_followed() {
-        let mut guard = ClockGuard::default();
-        assert_eq!(admit(&mut guard, 20_000, None, &[7, 15]), [7, 15]);
+        assert_eq!(Guarded::running().admit(None, &[7, 15]), [7, 15]);
     }
 
     #[test]
-    fn the_first_time_must_not_be_in_the_future() {
-        let mut guard = ClockGuard::default();
-        let admitted = admit(&mut guard, 0, Some(NOW), &[9000, 0, 1]);
-        assert_eq!(admitted, [0, 0, 1]);
-        let admitted = guard.admit(
-            &clock(),
-            0,
-            Some(NOW),
-            &[Observation {
-                fingerprint: Fingerprint(1),
-                tick: u32::MAX,
-                importance: 0,
-            }],
-        );
-        assert_eq!(admitted[0].tick, NOW);
-        // A machine that does not know the time cannot object.
-        let mut guard = ClockGuard::default();
-        assert_eq!(admit(&mut guard, 0, Some(5), &[9000]), [9000]);
+    fn batches_make_no_difference() {
+        let days = [1, 100, 3, 100, 101, 9000, 102, 99, 300, 301, 302, 2];
+        let whole = Guarded::running().admit(None, &days);
+        for length in 1..days.len() {
+            let mut guarded = Guarded::running();
+            let parts = days.chunks(length).flat_map(|it| guarded.admit(None, it));
+            assert_eq!(parts.collect::<Vec<_>>(), whole, "{length}");
+        }
     }
 }

@@ -72,7 +72,7 @@ mod window_registers;
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
 pub use citation::Citation;
-use clock_guard::ClockGuard;
+pub(crate) use clock_guard::ClockGuard;
 pub use clock_guard::ClockReport;
 pub use descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 pub use drawing::Drawing;

@@ -8,7 +8,7 @@
 //! right: a Seen counts as a repeat, and a New as a new key.
 
 use super::open_table::{BURST, OpenTable, Slot};
-use crate::filter::{ClockKind, Observation, Verdict, WindowAge, WindowClock};
+use crate::filter::{ClockGuard, ClockKind, Observation, Verdict, WindowAge, WindowClock};
 
 /// When a key was last delivered.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +30,8 @@ impl Slot for Delivery {
 pub(crate) struct WindowTruth {
     clock: WindowClock,
     last: OpenTable<Delivery>,
+    /// Decides which times count, as that of the filter's set does.
+    guard: ClockGuard,
     newest_tick: u64,
     observations: u64,
     deliveries: u64,
@@ -40,6 +42,7 @@ impl WindowTruth {
         WindowTruth {
             clock,
             last: OpenTable::default(),
+            guard: ClockGuard::default(),
             newest_tick: 0,
             observations: 0,
             deliveries: 0,
@@ -77,7 +80,7 @@ impl WindowTruth {
     }
 
     /// Calls [`is_new`](WindowTruth::is_new) for many observations in order, and replaces the
-    /// content of `new` by the answers.
+    /// content of `new` by the answers. Times that a set does not follow do not count here either.
     pub fn are_new(
         &mut self,
         identities: &[u64],
@@ -86,7 +89,15 @@ impl WindowTruth {
         new: &mut Vec<bool>,
     ) {
         new.clear();
-        let bursts = identities.chunks(BURST).zip(observations.chunks(BURST));
+        let mut guard = std::mem::take(&mut self.guard);
+        let admitted = match self.clock.kind() {
+            ClockKind::Seconds => {
+                let present = self.clock.step_of(self.newest_tick as u32);
+                guard.admit(&self.clock, present, None, observations)
+            }
+            ClockKind::Count | ClockKind::Deliveries => observations,
+        };
+        let bursts = identities.chunks(BURST).zip(admitted.chunks(BURST));
         for ((identities, observations), verdicts) in bursts.zip(verdicts.chunks(BURST)) {
             for &identity in identities {
                 self.last.prefetch(identity);
@@ -96,6 +107,7 @@ impl WindowTruth {
                 self.is_new(identity, observation.tick, verdict)
             }));
         }
+        self.guard = guard;
     }
 }
 

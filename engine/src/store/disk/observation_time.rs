@@ -17,8 +17,8 @@ impl<M: Medium> Store<M> {
     /// Only filters with a window that is measured in seconds use the time. Their clock never
     /// runs backwards: a key that comes late counts at the present step, so it is remembered
     /// longer and never shorter. A time that is more than a window ahead counts at the present
-    /// step until eight observations in a row confirm it; see
-    /// [`clock_report`](Store::clock_report).
+    /// step, unless it is the first one since the store was opened, is close to the machine's
+    /// clock, or agrees with the time before it; see [`clock_report`](Store::clock_report).
     pub fn observe_at(
         &mut self,
         key: impl AsRef<[u8]>,
