@@ -94,6 +94,7 @@ pub mod store;
 pub mod theory;
 #[cfg(any(test, target_family = "wasm"))]
 mod wasm_xxh3;
+mod workers;
 
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use filter::registry;

@@ -6,7 +6,7 @@ use crate::audit::{AuditReport, AuditedFilter};
 use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{
     AnyFilter, BuildError, CannotForget, ClockReport, DEFAULT_MEMORY, FilterSpec, Observation,
-    ObservationTime, Registers, SpecError, Verdict, tick_of,
+    ObservationTime, Registers, SpecError, Threads, Verdict, tick_of,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::region::{Memory, OutOfMemory, Region};
@@ -35,6 +35,7 @@ pub struct SeenSet<M = Memory> {
     time: ObservationTime,
     /// The time of the machine, if the caller has told it.
     machine_seconds: Option<u32>,
+    threads: Option<Threads>,
 }
 
 /// The reason why a set cannot be created.
@@ -107,6 +108,7 @@ pub struct SeenSetBuilder {
     memory_bits: Result<u64, ByteSizeError>,
     seed: u64,
     audit: Result<ByteSize, ByteSizeError>,
+    threads: usize,
 }
 
 impl SeenSetBuilder {
@@ -117,6 +119,7 @@ impl SeenSetBuilder {
             memory_bits: Ok(DEFAULT_MEMORY.bits()),
             seed: 0,
             audit: Ok(ByteSize::default()),
+            threads: 1,
         }
     }
 
@@ -150,6 +153,15 @@ impl SeenSetBuilder {
         self
     }
 
+    /// Sets how many threads observe a batch together; the default is 1. Verdicts and state are
+    /// the same for every number. Filters whose keys touch one row or cache line gain: `blocked`,
+    /// `slot`, `word`, `recent`, `aging`, `sqf`, and `window` with `layout=blocked`. For others,
+    /// and in WebAssembly, one thread does all.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
     /// Creates an empty set.
     pub fn build(self) -> Result<SeenSet, CreateError> {
         let filter = self.filter_for_keys()?;
@@ -172,6 +184,7 @@ impl SeenSetBuilder {
             });
         }
         let time = ObservationTime::new(filter.filter().tick_clock());
+        let threads = self.threads_for(&filter);
         Ok(SeenSet {
             spec: self.spec,
             filter,
@@ -180,6 +193,7 @@ impl SeenSetBuilder {
             registers,
             time,
             machine_seconds: None,
+            threads,
         })
     }
 
@@ -190,6 +204,11 @@ impl SeenSetBuilder {
         self.empty(filter)
     }
 
+    fn threads_for(&self, filter: &AuditedFilter) -> Option<Threads> {
+        let divisible = filter.filter().is_divisible();
+        divisible.then(|| Threads::start(self.threads)).flatten()
+    }
+
     fn filter_for_keys(&self) -> Result<AuditedFilter, CreateError> {
         let audit_bytes = audit_bytes(self.audit.clone()?)?;
         build_for_keys(&self.spec, self.memory_bits.clone()?, audit_bytes)
@@ -198,6 +217,7 @@ impl SeenSetBuilder {
     fn empty(self, filter: AuditedFilter) -> Result<SeenSet, CreateError> {
         let region = Memory::zeroed(filter.region_bytes())?;
         let time = ObservationTime::new(filter.filter().tick_clock());
+        let threads = self.threads_for(&filter);
         Ok(SeenSet {
             spec: self.spec,
             filter,
@@ -206,6 +226,7 @@ impl SeenSetBuilder {
             registers: Registers::new(self.seed),
             time,
             machine_seconds: None,
+            threads,
         })
     }
 }
@@ -319,7 +340,13 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     pub fn observe_batch(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
         let (filter, region) = (&self.filter, &mut *self.region);
         if !self.time.is_needed() {
-            return filter.observe_batch(region, &mut self.registers, observations, verdicts);
+            return filter.observe_batch(
+                region,
+                &mut self.registers,
+                observations,
+                verdicts,
+                self.threads.as_mut(),
+            );
         }
         let machine = self.machine_seconds;
         let runs = self
@@ -329,7 +356,13 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
         for run in &runs {
             let (observed, verdicts) = (&observations[from..run.end], &mut verdicts[from..run.end]);
             self.registers.advance_clock(run.step);
-            filter.observe_batch(region, &mut self.registers, observed, verdicts);
+            filter.observe_batch(
+                region,
+                &mut self.registers,
+                observed,
+                verdicts,
+                self.threads.as_mut(),
+            );
             from = run.end;
         }
         self.time.reuse(runs);

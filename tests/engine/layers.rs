@@ -10,7 +10,7 @@ use dedupstore_tests::root;
 
 /// The modules of the engine, from the bottom up. A module uses only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
-    &["prefetch", "quantity", "region", "rng", "wasm_xxh3"],
+    &["prefetch", "quantity", "region", "rng", "wasm_xxh3", "workers"],
     &["byte_size", "bytes", "fingerprint"],
     &["filter", "lines"],
     &["audit", "theory"],
@@ -30,6 +30,7 @@ const SYSTEM: &[&str] = &[
     "SystemTime",
     "RandomState",
     "memmap2",
+    "rayon",
     "rustix",
 ];
 
@@ -37,6 +38,8 @@ const SYSTEM: &[&str] = &[
 const SYSTEM_EXCEPTIONS: &[(&str, &str)] = &[
     // Large regions are anonymous maps, to get huge pages. Not in a WebAssembly build.
     ("region.rs", "memmap2"),
+    // Several threads observe one batch. Not in a WebAssembly build.
+    ("workers.rs", "rayon"),
 ];
 
 /// The sources of the engine by their path below `engine/src`, without comments and unit tests.

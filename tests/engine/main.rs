@@ -33,6 +33,7 @@ mod source_files;
 mod store;
 mod store_in_memory;
 mod theory;
+mod threads;
 mod tidy;
 mod timed_stores;
 mod verify_and_repair;

@@ -30,7 +30,7 @@ use record::JudgedKey;
 
 use crate::filter::{
     AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations, Observation,
-    Registers, SampleMask, Verdict, WindowClock,
+    Registers, SampleMask, Threads, Verdict, WindowClock,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::{Region, SubRegion};
@@ -98,7 +98,8 @@ impl AuditedFilter {
     }
 
     /// Observes in order; see [`AnyFilter::observe_batch`]. All observations count at the present
-    /// step of the clock, whatever their ticks are: the caller advances it.
+    /// step of the clock, whatever their ticks are: the caller advances it. With threads, they do
+    /// it together if the region is plain memory; the result is the same.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -108,16 +109,21 @@ impl AuditedFilter {
         registers: &mut Registers,
         observations: &[Observation],
         verdicts: &mut [Verdict],
+        threads: Option<&mut Threads>,
     ) {
         let Some(table) = &self.audit else {
-            let mut none = SampleMask::matching_none();
-            return self.filter.observe_sampled(
-                region,
-                registers,
-                observations,
-                verdicts,
-                &mut none,
-            );
+            let none = &mut SampleMask::matching_none();
+            return match (threads, region.untracked()) {
+                (Some(threads), Some(plain)) => self.filter.observe_divided(
+                    threads,
+                    plain,
+                    registers,
+                    observations,
+                    verdicts,
+                    none,
+                ),
+                _ => (self.filter).observe_sampled(region, registers, observations, verdicts, none),
+            };
         };
         let first = registers.observations();
         let mut steps = table
@@ -128,8 +134,20 @@ impl AuditedFilter {
         if let Some(plain) = region.untracked() {
             // The same code as without an audit, without an indirection per access.
             let filtered = &mut plain[..filter_bytes];
-            self.filter
-                .observe_sampled(filtered, registers, observations, verdicts, &mut sample);
+            let (filter, sample) = (&self.filter, &mut sample);
+            match threads {
+                Some(threads) => filter.observe_divided(
+                    threads,
+                    filtered,
+                    registers,
+                    observations,
+                    verdicts,
+                    sample,
+                ),
+                None => {
+                    filter.observe_sampled(filtered, registers, observations, verdicts, sample);
+                }
+            }
         } else {
             let mut filtered = SubRegion::new(region, 0..filter_bytes);
             self.filter.observe_sampled(

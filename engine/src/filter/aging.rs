@@ -29,7 +29,7 @@ use super::drawing::Drawing;
 use super::parameter::Parameter;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
-    Requirement, Verdict,
+    Requirement, Rows, Verdict,
 };
 use crate::bytes::{bit, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
@@ -279,15 +279,32 @@ impl Filter for Aging {
         false
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        Some(self.lines.rows())
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        self.observe_in_rows(region, 0, registers, generator, observation)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, probes) = self.lines.locate(observation.fingerprint);
+        let lines = self.lines.from_line(first_row);
+        let (at, probes) = lines.locate(observation.fingerprint);
         let range = at..at + CACHE_LINE_BYTES;
         let (in_active, in_warm) = probe(self.k, &region.bytes()[range.clone()], probes.clone());
         if in_active {

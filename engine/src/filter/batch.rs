@@ -1,9 +1,11 @@
 //! The loops over a batch of observations, with prefetching.
 
 use super::sample_mask::SampleMask;
-use super::{Filter, LoggedObservations, Observation, Registers, Verdict};
-use crate::prefetch;
+use super::{Filter, LoggedObservations, Observation, Part, PartWork, Registers, Rows, Verdict};
+use crate::fingerprint::reduce;
+use crate::prefetch::{self, prefetch};
 use crate::region::Region;
+use crate::rng::Generator;
 
 /// How many observations ahead memory is prefetched: far enough to hide the latency of main
 /// memory while many requests are in flight, near enough that the cache line is still in the
@@ -76,20 +78,20 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
     let generator_at = |index: usize| start.ahead(index as u64 * filter.draws());
     let worthwhile = prefetch::is_worthwhile(region.bytes().len());
     let later = |index: usize| observations.get(index).filter(|_| worthwhile);
-    let prefetch = |region: &R, index: usize| {
+    let ask = |region: &R, index: usize| {
         if let Some(later) = later(index) {
             filter.prefetch(region.bytes(), generator_at(index), later.fingerprint);
         }
     };
     // Past the end of the batch, there is nothing to prefetch.
-    (0..LOOKAHEAD).for_each(|i| prefetch(region, i));
+    (0..LOOKAHEAD).for_each(|i| ask(region, i));
     // Dependent memory of the first keys is not prefetched: what it depends on has not arrived.
     let burst = prefetch_burst(filter);
     let mut new = 0;
     let mut first = 0;
     while first < observations.len() {
         for i in first..first + burst {
-            prefetch(region, i + LOOKAHEAD);
+            ask(region, i + LOOKAHEAD);
         }
         for i in first..first + burst {
             if let Some(soon) = later(i + DEPENDENT_LOOKAHEAD) {
@@ -108,6 +110,68 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
         first += burst;
     }
     registers.count_new(new, generator_at(observations.len()));
+}
+
+/// Returns the generator after the draws of a batch.
+pub(super) fn generator_after(
+    filter: &impl Filter,
+    before: &Registers,
+    length: usize,
+) -> Generator {
+    before.generator().ahead(length as u64 * filter.draws())
+}
+
+/// Observes the keys of a batch that belong to one part of the rows. The registers are the
+/// thread's own copy of those before the batch.
+pub(super) fn observe_part<F: Filter>(
+    filter: &F,
+    rows: Rows,
+    part: Part<'_>,
+    registers: &mut Registers,
+    observations: &[Observation],
+    sample_mask: u64,
+    work: &mut PartWork,
+) {
+    work.select(&part.fingerprints, observations);
+    specialized!(filter => observe_selected(filter, rows, part, registers, observations, sample_mask, work));
+}
+
+#[inline(always)]
+fn observe_selected<F: Filter>(
+    filter: &F,
+    rows: Rows,
+    part: Part<'_>,
+    registers: &mut Registers,
+    observations: &[Observation],
+    sample_mask: u64,
+    work: &mut PartWork,
+) {
+    let Part {
+        first_row, bytes, ..
+    } = part;
+    let start = registers.generator();
+    let ask = |bytes: &[u8], position: Option<&u32>| {
+        if let Some(&position) = position {
+            let fingerprint = observations[position as usize].fingerprint;
+            let row = reduce(fingerprint.0, rows.count);
+            prefetch(bytes, rows.byte_of(row, first_row));
+        }
+    };
+    let ahead = &work.own[LOOKAHEAD.min(work.own.len())..];
+    (work.own.iter().take(LOOKAHEAD)).for_each(|position| ask(bytes, Some(position)));
+    let mut ahead = ahead.iter();
+    for &position in &work.own {
+        ask(bytes, ahead.next());
+        let position = position as usize;
+        let observation = observations[position];
+        let generator = start.ahead(position as u64 * filter.draws());
+        let verdict = filter.observe_in_rows(bytes, first_row, registers, generator, observation);
+        work.verdicts[position] = verdict;
+        work.new += u64::from(verdict == Verdict::New);
+        if observation.fingerprint.0 & sample_mask == 0 {
+            work.sampled.push(position);
+        }
+    }
 }
 
 /// Observes what a log recorded.

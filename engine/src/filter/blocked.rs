@@ -28,7 +28,7 @@ use super::drawing::Drawing;
 use super::parameter::Parameter;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
-    Verdict,
+    Rows, Verdict,
 };
 use crate::bytes::{bit, clear_bit, count_ones, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
@@ -213,6 +213,10 @@ impl Filter for Blocked {
         true
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        Some(self.lines.rows())
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
@@ -221,7 +225,20 @@ impl Filter for Blocked {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, probes) = self.lines.locate(observation.fingerprint);
+        self.observe_in_rows(region, 0, registers, generator, observation)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        let lines = self.lines.from_line(first_row);
+        let (at, probes) = lines.locate(observation.fingerprint);
         let range = at..at + CACHE_LINE_BYTES;
         if self.is_seen(&region.bytes()[range.clone()], probes.clone()) {
             return Verdict::Seen;

@@ -3,7 +3,7 @@
 //! The lines are counted from the start of the region. If the region starts at a cache line, as
 //! it does in memory that we allocate, an observation touches one cache line.
 
-use super::{BuildError, FilterSpec};
+use super::{BuildError, FilterSpec, Rows};
 use crate::bytes::read_u64;
 use crate::fingerprint::{Fingerprint, Probes, reduce};
 use crate::prefetch::prefetch;
@@ -22,6 +22,8 @@ const POSITIONS_PER_NUMBER: u32 = u64::BITS / POSITION_BITS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CacheLines {
     count: u64,
+    /// Where the region begins; 0 unless it is a part of the filter's region.
+    first_byte: usize,
 }
 
 impl CacheLines {
@@ -33,7 +35,10 @@ impl CacheLines {
                 memory_bits,
                 minimum_bits: CACHE_LINE_BITS,
             }),
-            count => Ok(CacheLines { count }),
+            count => Ok(CacheLines {
+                count,
+                first_byte: 0,
+            }),
         }
     }
 
@@ -51,7 +56,24 @@ impl CacheLines {
     pub fn locate(&self, fingerprint: Fingerprint) -> (usize, Probes) {
         let mut probes = fingerprint.probes();
         let line = probes.next_below(self.count);
-        (line as usize * CACHE_LINE_BYTES, probes)
+        (line as usize * CACHE_LINE_BYTES - self.first_byte, probes)
+    }
+
+    /// Returns the cache lines as rows of a row-local filter.
+    pub fn rows(&self) -> Rows {
+        Rows {
+            count: self.count,
+            bits: CACHE_LINE_BITS,
+        }
+    }
+
+    /// Returns the same cache lines in a part of the region that begins with the line `first`.
+    #[inline(always)]
+    pub fn from_line(self, first: u64) -> Self {
+        CacheLines {
+            first_byte: first as usize * CACHE_LINE_BYTES,
+            ..self
+        }
     }
 
     #[inline(always)]
@@ -116,7 +138,10 @@ mod tests {
     /// cells, chi-square with 32,767 degrees of freedom has a standard deviation of 256.
     #[test]
     fn bits_are_independent_of_the_cache_line() {
-        let lines = CacheLines { count: 64 };
+        let lines = CacheLines {
+            count: 64,
+            first_byte: 0,
+        };
         let hasher = KeyHasher::new(5);
         let samples = 2_000_000u64;
         for index in [0, 3, 6] {

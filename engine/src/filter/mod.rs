@@ -56,6 +56,7 @@ mod packed_fields;
 mod parameter;
 mod recency_list;
 mod registers;
+mod rows;
 mod sample_mask;
 mod signature;
 #[cfg(test)]
@@ -65,6 +66,7 @@ mod stamp_cells;
 mod stamp_sweep;
 mod stamps;
 mod suggested_values;
+mod threads;
 mod window_clock;
 mod window_contents;
 mod window_registers;
@@ -86,9 +88,13 @@ pub(crate) use observation_time::Run;
 pub(crate) use observation_time::{ObservationTime, tick_of};
 pub use parameter::{Kind, Parameter, Value};
 pub use registers::{Registers, state_digest};
+pub use rows::Rows;
+pub(crate) use rows::{Part, PartWork};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
 pub use stamps::StampWindow;
+#[doc(hidden)]
+pub use threads::Threads;
 pub use window_clock::{ClockKind, WindowAge, WindowClock};
 pub use window_contents::{LeavingKeys, WindowContents};
 
@@ -236,6 +242,38 @@ pub trait Filter: Sized {
         generator: Generator,
         observation: Observation,
     ) -> Verdict;
+
+    /// Returns how the region divides into rows, if the filter is row-local: an observation reads
+    /// and changes only its row, and otherwise only adds to the [occupied](Registers::occupied)
+    /// cells and to [own words](Registers::own) of the registers. Several threads can then observe
+    /// one batch.
+    fn row_layout(&self) -> Option<Rows> {
+        None
+    }
+
+    /// Whether a row-local filter is row-local in this state. If not, observing keys one after
+    /// the other makes it so.
+    fn is_row_local(&self, _registers: &Registers) -> bool {
+        true
+    }
+
+    /// Does what [`observe`](Filter::observe) does, in a part of the region that begins with the
+    /// row `first_row` and contains the key's row. A row-local filter implements it.
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        part: &mut R,
+        _first_row: u64,
+        registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        self.observe(part, registers, generator, observation)
+    }
+
+    /// Does what [`observe`](Filter::observe) does outside the key's row, for `new` keys that
+    /// [`observe_in_rows`](Filter::observe_in_rows) has reported as New.
+    fn after_rows(&self, _region: &mut [u8], _registers: &mut Registers, _new: u64) {}
 
     /// Decides whether a key is new, without updating anything.
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict;

@@ -9,7 +9,7 @@
 //! A field may begin in one word and end in the next. Products and sums then carry over, and a
 //! match is reported in the word that contains the field's top bit.
 
-use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec};
+use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Rows};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
 
@@ -140,6 +140,22 @@ impl<const BYTES: usize> FieldGroups<BYTES> {
         let mut probes = fingerprint.probes();
         let group = probes.next_below(self.count) as usize;
         (group * BYTES, 1 + probes.next_below(self.values()))
+    }
+
+    /// Returns the groups as rows of a row-local filter.
+    pub fn rows(&self) -> Rows {
+        Rows {
+            count: self.count,
+            bits: 8 * BYTES as u64,
+        }
+    }
+
+    /// Does what [`locate`](FieldGroups::locate) does, in a part of the region that begins with
+    /// the group `first`.
+    #[inline(always)]
+    pub fn locate_from(&self, first: u64, fingerprint: Fingerprint) -> (usize, u64) {
+        let (at, value) = self.locate(fingerprint);
+        (at - first as usize * BYTES, value)
     }
 
     #[inline(always)]

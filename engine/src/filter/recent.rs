@@ -26,7 +26,7 @@ use super::drawing::Drawing;
 use super::packed_fields::{Carry, FieldGroups, FieldMasks};
 use super::parameter::Parameter;
 use super::{
-    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Rows, Verdict,
 };
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::Fingerprint;
@@ -224,15 +224,31 @@ impl Filter for Recent {
         false
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        Some(self.lines.rows())
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        self.observe_in_rows(region, 0, registers, generator, observation)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, value) = self.lines.locate(observation.fingerprint);
+        let (at, value) = (self.lines).locate_from(first_row, observation.fingerprint);
         let line = region.bytes_mut(at..at + CACHE_LINE_BYTES);
         let ranked = match self.protected > 0 && self.count_of(line, value) == 0 {
             true => self.insert_behind_protected(line, value),

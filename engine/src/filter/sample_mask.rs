@@ -10,6 +10,8 @@ use crate::fingerprint::Fingerprint;
 #[derive(Debug)]
 pub(crate) struct SampleMask {
     mask: u64,
+    /// What is added to indices: the position of a part in its batch.
+    offset: usize,
     indices: Vec<usize>,
 }
 
@@ -18,6 +20,7 @@ impl SampleMask {
     pub fn new(mask: u64) -> Self {
         SampleMask {
             mask,
+            offset: 0,
             indices: Vec::new(),
         }
     }
@@ -37,7 +40,23 @@ impl SampleMask {
 
     #[inline(never)]
     fn collect(&mut self, index: usize) {
-        self.indices.push(index);
+        self.indices.push(self.offset + index);
+    }
+
+    pub fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// Sets the position in the batch of the part whose observations come next.
+    pub fn set_offset(&mut self, offset: usize) {
+        self.offset = offset;
+    }
+
+    /// Collects indices that were found in parts, in any order.
+    pub fn collect_all(&mut self, found: impl Iterator<Item = usize>) {
+        let before = self.indices.len();
+        self.indices.extend(found.map(|index| self.offset + index));
+        self.indices[before..].sort_unstable();
     }
 
     /// Returns the collected indices, in order.

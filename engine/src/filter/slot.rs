@@ -26,7 +26,7 @@ use super::drawing::Drawing;
 use super::parameter::Parameter;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
-    Verdict,
+    Rows, Verdict,
 };
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
@@ -182,15 +182,35 @@ impl Filter for Slot {
         true
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        Some(Rows {
+            count: self.words,
+            bits: 8 * WORD_BYTES as u64,
+        })
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        self.observe_in_rows(region, 0, registers, generator, observation)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
         _: Generator,
         observation: Observation,
     ) -> Verdict {
         let SlotAddress { at, digit, value } = self.locate(observation.fingerprint);
+        let at = at - first_row as usize * WORD_BYTES;
         let word = read_u64(region.bytes(), at);
         let found = self.digits.get(word, digit);
         if found == value {

@@ -30,7 +30,7 @@ use super::parameter::Parameter;
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
-    Verdict,
+    Rows, Verdict,
 };
 use crate::bytes::PackedCells;
 use crate::fingerprint::{Fingerprint, reduce};
@@ -199,6 +199,13 @@ impl Filter for Sqf {
         self.identity
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        (!self.identity).then_some(Rows {
+            count: self.rows,
+            bits: self.k * u64::from(self.cells.width_bits()),
+        })
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
@@ -207,7 +214,20 @@ impl Filter for Sqf {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
+        self.observe_in_rows(region, 0, registers, generator, observation)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
         let (first, signature) = self.locate(observation.fingerprint);
+        let first = first - first_row * self.k;
         let mut held = registers.own()[REMAINDERS_HELD];
         let bucket = match self.search(region.bytes(), first, signature) {
             Search::Found => return Verdict::Seen,

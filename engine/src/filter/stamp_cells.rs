@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
 use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
 use super::stamps::{StampWindow, Stamps};
-use super::{BuildError, EvidenceCell, FilterSpec, Registers};
+use super::{BuildError, EvidenceCell, FilterSpec, Registers, Rows};
 use crate::bytes::{PackedCells, read_u64, window, write_u64};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::prefetch::prefetch;
@@ -276,6 +276,34 @@ impl StampCells {
                 self.sweep(region, registers, due, window);
             },
         );
+    }
+
+    /// Returns the cache lines as rows, if a key's cells are in one.
+    pub fn rows(&self) -> Option<Rows> {
+        match self.layout {
+            Layout::Shared { .. } => None,
+            Layout::Blocked { lines, .. } => Some(lines.rows()),
+        }
+    }
+
+    /// Returns the same cells in a part of the region that begins with a row.
+    #[inline(always)]
+    pub fn from_row(self, first_row: u64) -> Self {
+        let layout = match self.layout {
+            Layout::Blocked { lines, per_word } => Layout::Blocked {
+                lines: lines.from_line(first_row),
+                per_word,
+            },
+            shared => shared,
+        };
+        StampCells { layout, ..self }
+    }
+
+    /// Sweeps what so many New verdicts at the present step sweep.
+    pub fn sweep_for(&self, region: &mut [u8], registers: &mut Registers, now: u64, new: u64) {
+        let window = self.stamps.window_at(registers, now);
+        let due = stamp_sweep::take_due(registers, new);
+        self.sweep(region, registers, due, window);
     }
 
     fn groups(&self) -> u64 {

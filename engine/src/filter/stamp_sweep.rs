@@ -177,6 +177,16 @@ pub(super) fn advance(
     }
 }
 
+/// Returns the groups that so many New verdicts at the base step sweep, and marks them as swept.
+pub(super) fn take_due(registers: &mut Registers, new: u64) -> Range<u64> {
+    let (next, end) = WindowRegisters::sweep(registers);
+    let until = next
+        .saturating_add(GROUPS_PER_KEY.saturating_mul(new))
+        .min(end);
+    WindowRegisters::set_sweep(registers, until.max(next), end);
+    next..until
+}
+
 #[cold]
 fn advance_base(
     stamps: &Stamps,

@@ -31,10 +31,10 @@ use super::evidence::Requirement;
 use super::parameter::Parameter;
 use super::stamp_cells::StampCells;
 use super::stamps::{StampWindow, Stamps, most_equal};
-use super::window_clock::WindowClock;
+use super::window_clock::{ClockKind, WindowClock};
 use super::window_registers::WindowRegisters;
 use super::{
-    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Rows, Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
@@ -217,6 +217,17 @@ impl Filter for Window {
         true
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        let by_the_clock = self.clock.kind() == ClockKind::Seconds;
+        self.cells.rows().filter(|_| by_the_clock && self.equal < 2)
+    }
+
+    /// Once the present step is the base of all stamps, observations only stamp cells. Sweeping
+    /// cells that have left the window changes no verdict and no stamp of the present step.
+    fn is_row_local(&self, registers: &Registers) -> bool {
+        WindowRegisters::base(registers) == self.clock.now(registers)
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
@@ -227,6 +238,30 @@ impl Filter for Window {
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
         self.observe_in(self.cells, region, registers, fingerprint)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
+        _: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        let cells = self.cells.from_row(first_row);
+        let window = cells.stamps.window_at(registers, self.clock.now(registers));
+        if cells.are_in_window(region.bytes(), window, observation.fingerprint) {
+            return Verdict::Seen;
+        }
+        cells.stamp(region, registers, observation.fingerprint);
+        WindowRegisters::count_delivery(registers);
+        Verdict::New
+    }
+
+    fn after_rows(&self, region: &mut [u8], registers: &mut Registers, new: u64) {
+        self.cells
+            .sweep_for(region, registers, self.clock.now(registers), new);
     }
 
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict {

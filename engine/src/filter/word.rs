@@ -20,7 +20,7 @@ use super::drawing::Drawing;
 use super::packed_fields::{Carry, FieldGroups, FieldMasks};
 use super::parameter::Parameter;
 use super::{
-    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Rows, Verdict,
 };
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::Fingerprint;
@@ -192,15 +192,31 @@ impl Filter for Word {
         false
     }
 
+    fn row_layout(&self) -> Option<Rows> {
+        Some(self.words.rows())
+    }
+
     #[inline(always)]
     fn observe<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        self.observe_in_rows(region, 0, registers, generator, observation)
+    }
+
+    #[inline(always)]
+    fn observe_in_rows<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        first_row: u64,
+        registers: &mut Registers,
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (at, value) = self.words.locate(observation.fingerprint);
+        let (at, value) = (self.words).locate_from(first_row, observation.fingerprint);
         let bytes = region.bytes_mut(at..at + WORD_BYTES);
         let ranked = self.advance(read_u64(bytes, 0), value);
         write_u64(bytes, 0, ranked.word);

@@ -16,7 +16,9 @@ use super::progress::Progress;
 use super::recovery::{Recovered, RecoveryReport, recover};
 use super::sync_thread::SyncThread;
 use crate::audit::{AuditedFilter, LogPolicy};
-use crate::filter::{FilterSpec, Observation, ObservationTime, Registers, Run, Verdict, tick_of};
+use crate::filter::{
+    FilterSpec, Observation, ObservationTime, Registers, Run, Threads, Verdict, tick_of,
+};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::error::StoreError;
 use crate::store::format::payload::{Encoding, Payload};
@@ -52,6 +54,7 @@ pub struct Store<M: Medium = Directory> {
     pub(super) background_check: Option<BackgroundCheck>,
     pub(super) checkpoint_thread: Option<CheckpointThread>,
     sync_thread: Option<SyncThread<M>>,
+    observing: Option<Threads>,
 }
 
 impl<M: Medium> Store<M> {
@@ -101,6 +104,9 @@ impl<M: Medium> Store<M> {
         let by_thread = options.threads
             && options.durability != Durability::Every
             && std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        let divisible = filter.filter().is_divisible();
+        let observing = divisible.then(|| Threads::start(options.observing_threads));
+        let observing = observing.flatten();
         Ok(Store {
             appender: LogAppender::new(&progress, by_thread),
             log: LogWriter::new(
@@ -125,6 +131,7 @@ impl<M: Medium> Store<M> {
             background_check,
             checkpoint_thread,
             sync_thread,
+            observing,
         })
     }
 
@@ -251,11 +258,12 @@ impl<M: Medium> Store<M> {
         self.registers.advance_clock(step);
         let (filter, registers) = (&self.filter, &mut self.registers);
         if let Some(region) = self.live.unfrozen() {
-            filter.observe_batch(region, registers, observations, verdicts);
+            let threads = self.observing.as_mut();
+            filter.observe_batch(region, registers, observations, verdicts, threads);
         } else if let Stage::Writing(checkpoint) = &self.stage {
             let saving = checkpoint.saving(&self.progress.medium);
             let mut region = self.live.tracked(saving);
-            filter.observe_batch(&mut region, registers, observations, verdicts);
+            filter.observe_batch(&mut region, registers, observations, verdicts, None);
         }
     }
 

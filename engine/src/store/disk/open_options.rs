@@ -37,6 +37,7 @@ pub struct OpenOptions {
     pub(super) backing: Backing,
     pub(super) verify_first: bool,
     pub(super) threads: bool,
+    pub(super) observing_threads: usize,
 }
 
 impl Default for OpenOptions {
@@ -53,6 +54,7 @@ impl OpenOptions {
             backing: Backing::Automatic,
             verify_first: true,
             threads: true,
+            observing_threads: 1,
         }
     }
 
@@ -81,6 +83,15 @@ impl OpenOptions {
     /// [`Durability::Interval`] syncs at checkpoints only.
     pub const fn threads(mut self, threads: bool) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// Sets how many threads observe a large batch together; the default is 1. Verdicts and state
+    /// are the same for every number. It helps filters whose keys touch one row or cache line; see
+    /// [`SeenSetBuilder::threads`](crate::SeenSetBuilder::threads). While a checkpoint copies the
+    /// region, one thread does all.
+    pub const fn observing_threads(mut self, threads: usize) -> Self {
+        self.observing_threads = threads;
         self
     }
 
