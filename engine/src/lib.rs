@@ -90,6 +90,7 @@ mod quantity;
 pub mod region;
 pub mod rng;
 mod seen_set;
+pub mod sites;
 pub mod store;
 pub mod theory;
 #[cfg(any(test, target_family = "wasm"))]

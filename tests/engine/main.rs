@@ -21,6 +21,7 @@ mod layers;
 mod line_times;
 mod live_inspection;
 mod long_run;
+mod map_reduce;
 mod measured_rates;
 mod merging;
 mod missing_files;
