@@ -68,7 +68,7 @@
 //! |---|---|
 //! | [`advise`] | chooses a filter and its parameters |
 //! | [`store`], [`lab`] | makes a state durable; measures filters against exact truth |
-//! | [`SeenSet`] | a filter with its memory and hash function |
+//! | [`SeenSet`], [`sites`] | a filter with its memory and hash function; a filter on many machines |
 //! | [`audit`], [`theory`] | measures the error rates of a live filter; predicts them |
 //! | [`filter`], [`lines`] | the algorithms; keys from lines of text |
 //! | [`fingerprint`], [`region`], [`rng`] | hashing, memory, random numbers |
