@@ -36,5 +36,6 @@ mod store_in_memory;
 mod theory;
 mod tidy;
 mod timed_stores;
+mod trees;
 mod verify_and_repair;
 mod windows;

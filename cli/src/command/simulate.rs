@@ -6,9 +6,11 @@ use std::time::Instant;
 use clap::Args;
 use dedupstore::lab::{Clock, RunSummary, Simulation, StreamSpec, Truth};
 use dedupstore::{ByteSize, FilterSpec, registry};
+use serde::Serialize;
 
 use crate::cli::GlobalArguments;
 use crate::command::generate::streams_help;
+use crate::command::simulate_tree::{self, TreeArguments, TreeRun};
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
 use crate::error::Failure;
 use crate::given_filter::{GivenFilter, all_with_window, has_window};
@@ -66,6 +68,9 @@ pub struct Arguments {
     seed: u64,
 
     #[command(flatten)]
+    tree: TreeArguments,
+
+    #[command(flatten)]
     key: KeyArguments,
 
     #[command(flatten)]
@@ -93,6 +98,7 @@ fn help() -> String {
         "Examples:\n  \
          dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
          dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
+         dedupstore simulate access.log --field 7 --tree dense:levels=3,fanout=4 --producer-field 1\n  \
          dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n\n{}",
         streams_help()
     )
@@ -102,7 +108,6 @@ fn help() -> String {
 const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 10);
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let filters = filters(&arguments.filters, arguments.window)?;
     let mut memories_bits = arguments.memories_bits.clone();
     memories_bits.extend(
         arguments
@@ -113,6 +118,10 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     if memories_bits.is_empty() {
         memories_bits.push(DEFAULT_MEMORY.bits());
     }
+    if !arguments.tree.trees.is_empty() {
+        return run_trees(arguments, &memories_bits, global);
+    }
+    let filters = filters(&arguments.filters, arguments.window)?;
     let with_filters = |mut simulation: Simulation| -> Result<Simulation, Failure> {
         for &memory_bits in &memories_bits {
             for filter in &filters {
@@ -168,6 +177,35 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let mut output = Output::standard()?;
     output.text(&render(&simulation.summaries(&name)))?;
     output.flush()
+}
+
+fn run_trees(
+    arguments: Arguments,
+    memories_bits: &[u64],
+    global: &GlobalArguments,
+) -> Result<(), Failure> {
+    let trees = TreeRun {
+        arguments: &arguments.tree,
+        memories_bits,
+        seed: arguments.seed,
+        key: &arguments.key,
+        quiet: global.quiet,
+    };
+    let report = simulate_tree::Report {
+        render: match (arguments.json, arguments.csv) {
+            (true, _) => as_json,
+            (_, true) => as_csv,
+            _ => simulate_tree::as_table,
+        },
+        html: arguments.html.as_ref(),
+    };
+    match arguments.stream {
+        Some(stream) => trees.over_stream(stream, arguments.count, &report),
+        None => {
+            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
+            trees.over_logs(&inputs, &report)
+        }
+    }
 }
 
 /// Returns the filters to run. A window is given to each of them, or to all that can have one.
@@ -253,14 +291,14 @@ impl Clock for WallClock {
     }
 }
 
-fn as_json(runs: &[RunSummary]) -> String {
+fn as_json<T: Serialize>(runs: &[T]) -> String {
     let lines = runs
         .iter()
         .filter_map(|run| serde_json::to_string(run).ok());
     lines.map(|line| line + "\n").collect()
 }
 
-fn as_csv(runs: &[RunSummary]) -> String {
+fn as_csv<T: Serialize>(runs: &[T]) -> String {
     let mut text = String::new();
     for run in runs {
         let Ok(serde_json::Value::Object(row)) = serde_json::to_value(run) else {

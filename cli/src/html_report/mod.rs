@@ -3,6 +3,8 @@
 //! Its parts are separate files here, for editors and formatters, and are put together once per
 //! report.
 
+pub mod trees;
+
 use std::fs;
 use std::path::Path;
 

@@ -24,6 +24,7 @@ mod row_entry;
 mod row_partitions;
 mod site;
 mod traffic;
+mod tree;
 
 pub use bit_site::BitSite;
 pub use failure_rule::{FailureRule, FailureRuleError, SiteVerdict, Tally};
@@ -33,3 +34,6 @@ pub use row_entry::{EntryError, RowEntry};
 pub use row_partitions::{RowPartition, RowPartitions};
 pub use site::{Operation, Request, Site, SiteFailure, SiteGroup};
 pub use traffic::{Traffic, fairness};
+pub use tree::{
+    BitNode, BloomTree, LevelCounts, TimerNode, TopDown, TreeError, TreeNode, TreeOrder, TreeSpec,
+};

@@ -60,7 +60,7 @@ impl Traffic {
 }
 
 /// Returns the bits of a number below `range`.
-fn position_bits(range: u64) -> u32 {
+pub(super) fn position_bits(range: u64) -> u32 {
     u64::BITS - range.saturating_sub(1).leading_zeros()
 }
 
