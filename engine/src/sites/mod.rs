@@ -18,10 +18,25 @@
 
 mod bit_site;
 mod failure_rule;
+mod interleaving;
+mod prediction;
+mod primitive;
+mod round;
 mod site;
+mod slice_plan;
+mod sliced_filter;
+mod slicing;
 mod traffic;
 
 pub use bit_site::BitSite;
 pub use failure_rule::{FailureRule, FailureRuleError, SiteVerdict, Tally};
+pub use interleaving::Interleavings;
+pub use prediction::{
+    PredictedVerdicts, SitePrediction, horizontal_fault_tolerance, vertical_fault_tolerance,
+};
+pub use primitive::{ParsePrimitiveError, ParseTestingError, SitePrimitive, Testing};
 pub use site::{Operation, Request, Site, SiteFailure, SiteGroup};
+pub use slice_plan::{SiteBit, SiteBits, SlicePlan};
+pub use sliced_filter::SlicedFilter;
+pub use slicing::{DicedOrder, Slicing, SlicingError};
 pub use traffic::{Traffic, fairness};
