@@ -30,6 +30,7 @@ mod options;
 mod oracles;
 mod papers;
 mod registered_filters;
+mod slices;
 mod source_files;
 mod store;
 mod store_in_memory;

@@ -45,6 +45,16 @@ pub struct Tally {
     pub failed: u32,
 }
 
+impl Tally {
+    /// Counts a bit at a site that answers.
+    pub fn count(&mut self, is_set: bool) {
+        match is_set {
+            true => self.set += 1,
+            false => self.clear += 1,
+        }
+    }
+}
+
 /// What is decided about a key if some of its sites have failed. Without failed sites all rules
 /// agree, except [`XOfK`](FailureRule::XOfK).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

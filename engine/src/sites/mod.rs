@@ -6,6 +6,9 @@
 //! [`Slicing`] says how a filter is divided, [`SlicePlan`] which site has which bits of a key, and
 //! [`SlicedFilter`] asks the sites and decides by a [`FailureRule`].
 //!
+//! A [`BloomTree`] puts filters near the producers of keys. [`RowPartitions`] divide a streaming
+//! quotient filter among workers, in stream order or by Map-Reduce.
+//!
 //! A composition of sites is not a [`Filter`](crate::filter::Filter): an observation costs messages,
 //! and if sites have failed there may be no answer. So the verdict has a type of its own,
 //! [`SiteVerdict`], with [`Unknown`](SiteVerdict::Unknown).
@@ -18,21 +21,36 @@
 
 mod bit_site;
 mod failure_rule;
+mod interleaving;
 mod map_reduce;
 mod partition_error;
+mod prediction;
+mod primitive;
+mod round;
 mod row_entry;
 mod row_partitions;
 mod site;
+mod slice_plan;
+mod sliced_filter;
+mod slicing;
 mod traffic;
 mod tree;
 
 pub use bit_site::BitSite;
 pub use failure_rule::{FailureRule, FailureRuleError, SiteVerdict, Tally};
+pub use interleaving::Interleavings;
 pub use map_reduce::{Combined, Reduced, combine, observe_block, split_evenly};
 pub use partition_error::PartitionError;
+pub use prediction::{
+    PredictedVerdicts, SitePrediction, horizontal_fault_tolerance, vertical_fault_tolerance,
+};
+pub use primitive::{ParsePrimitiveError, ParseTestingError, SitePrimitive, Testing};
 pub use row_entry::{EntryError, RowEntry};
 pub use row_partitions::{RowPartition, RowPartitions};
 pub use site::{Operation, Request, Site, SiteFailure, SiteGroup};
+pub use slice_plan::{SiteBit, SiteBits, SlicePlan};
+pub use sliced_filter::SlicedFilter;
+pub use slicing::{DicedOrder, Slicing, SlicingError};
 pub use traffic::{Traffic, fairness};
 pub use tree::{
     BitNode, BloomTree, LevelCounts, TimerNode, TopDown, TreeError, TreeNode, TreeOrder, TreeSpec,
