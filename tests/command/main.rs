@@ -25,6 +25,7 @@ mod snapshots;
 mod standard_streams;
 mod store_commands;
 mod terminal;
+mod trees;
 mod windows;
 
 /// The program under test.

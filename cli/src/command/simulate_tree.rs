@@ -75,14 +75,14 @@ impl TreeRun<'_> {
     pub fn over_logs(&self, inputs: &Inputs, report: &Report) -> Result<(), Failure> {
         let mut simulation = self.simulation(Truth::for_fingerprints())?;
         let rule = self.key.rule()?;
-        let producer_rule = self.arguments.producer_field.clone().map(|fields| {
-            let selector = KeySelector::fields(fields, self.key.delimiter());
+        let mut keys = KeyReader::of(rule.clone());
+        let producer_field = self.arguments.producer_field.as_ref();
+        let mut producers = producer_field.map(|fields| {
+            let selector = KeySelector::fields(fields.clone(), self.key.delimiter());
             let mut producer_rule = KeyRule::from(selector);
             producer_rule.line_end = rule.line_end;
-            producer_rule
+            KeyReader::of(producer_rule)
         });
-        let mut keys = KeyReader::of(rule.clone());
-        let mut producers = producer_rule.clone().map(KeyReader::of);
         let (mut without_key, mut without_producer, mut too_long) = (0, 0, 0);
         let mut push = |line: &[u8]| {
             let Some(key) = keys.key(line) else {
@@ -105,12 +105,14 @@ impl TreeRun<'_> {
             Ok(())
         })?;
         let with_key = simulation.count() + without_producer;
-        let without_producer = producer_rule
-            .and_then(|rule| missing_keys::message(&rule, without_producer, with_key, "skipped"));
+        let producer_message = match producer_field {
+            None => Some(NO_PRODUCERS.to_owned()),
+            Some(field) => missing_producers(field, without_producer, with_key),
+        };
         let messages = [
             inputs.too_long(too_long, "skipped"),
             missing_keys::message(&rule, without_key, with_key + without_key, "skipped"),
-            without_producer.map(|message| format!("--producer-field: {message}")),
+            producer_message,
         ];
         for message in messages.into_iter().flatten().filter(|_| !self.quiet) {
             standard_error::message(message);
@@ -141,6 +143,20 @@ impl Report<'_> {
         output.text(&(self.render)(&summaries))?;
         output.flush()
     }
+}
+
+const NO_PRODUCERS: &str = "each key comes from a random leaf; --producer-field N says where a line \
+                            names its producer, for example a client's address";
+
+/// Returns a message about lines that do not name a producer; None if every line does.
+fn missing_producers(field: &FieldList, missing: u64, lines: u64) -> Option<String> {
+    (missing > 0).then(|| {
+        format!(
+            "{} of {} have no producer in field {field} and were skipped; check --producer-field",
+            grouped(missing),
+            plural(lines, "line")
+        )
+    })
 }
 
 /// The header of [`tree_cells`].
