@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use dedupstore::lab::{Clock, RunSummary, Simulation, StreamSpec, Truth};
+use dedupstore::lab::{Clock, RunSummary, Simulation, SlicedSummary, StreamSpec, Truth};
 use dedupstore::{ByteSize, FilterSpec, registry};
+use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::command::generate::streams_help;
+use crate::command::simulate_slices::{self, SliceArguments, predicted};
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
 use crate::error::Failure;
 use crate::given_filter::{GivenFilter, all_with_window, has_window};
@@ -66,6 +68,9 @@ pub struct Arguments {
     seed: u64,
 
     #[command(flatten)]
+    slices: SliceArguments,
+
+    #[command(flatten)]
     key: KeyArguments,
 
     #[command(flatten)]
@@ -93,7 +98,10 @@ fn help() -> String {
         "Examples:\n  \
          dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
          dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
-         dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n\n{}",
+         dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n  \
+         dedupstore simulate --stream shuffle:20 --count 100k --memory-bits 169700 --slices vertical:40 --failed 8 --rule live-zero:x=3\n\n\
+         {}\n\n{}",
+        simulate_slices::JSON_KEYS,
         streams_help()
     )
 }
@@ -102,7 +110,10 @@ fn help() -> String {
 const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 10);
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let filters = filters(&arguments.filters, arguments.window)?;
+    let filters = match arguments.filters.is_empty() && arguments.slices.is_given() {
+        true => vec![given("bloom")?.with_window(None)?],
+        false => filters(&arguments.filters, arguments.window)?,
+    };
     let mut memories_bits = arguments.memories_bits.clone();
     memories_bits.extend(
         arguments
@@ -114,6 +125,11 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         memories_bits.push(DEFAULT_MEMORY.bits());
     }
     let with_filters = |mut simulation: Simulation| -> Result<Simulation, Failure> {
+        if arguments.slices.is_given() {
+            let slices = &arguments.slices;
+            slices.add_to(&mut simulation, &filters, &memories_bits)?;
+            return Ok(simulation);
+        }
         for &memory_bits in &memories_bits {
             for filter in &filters {
                 simulation.add_filter(filter, memory_bits)?;
@@ -157,16 +173,22 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     {
         standard_error::message(missing);
     }
-    let render = match (arguments.json, arguments.csv) {
-        (true, _) => as_json,
-        (_, true) => as_csv,
-        _ => as_table,
-    };
     if let Some(path) = &arguments.html {
         html_report::write(path, &name, &simulation)?;
     }
     let mut output = Output::standard()?;
-    output.text(&render(&simulation.summaries(&name)))?;
+    let sliced = simulation.sliced_runs().iter();
+    let sliced: Vec<SlicedSummary> = sliced.map(|run| run.summary(&name)).collect();
+    let runs = simulation.summaries(&name);
+    let rows = || -> Vec<Value> {
+        let runs = runs.iter().map(|run| json!(run));
+        runs.chain(sliced.iter().map(|run| json!(run))).collect()
+    };
+    output.text(&match (arguments.json, arguments.csv) {
+        (true, _) => as_json(&rows()),
+        (_, true) => as_csv(&rows()),
+        _ => as_table(&runs) + &simulate_slices::as_table(&sliced),
+    })?;
     output.flush()
 }
 
@@ -253,19 +275,13 @@ impl Clock for WallClock {
     }
 }
 
-fn as_json(runs: &[RunSummary]) -> String {
-    let lines = runs
-        .iter()
-        .filter_map(|run| serde_json::to_string(run).ok());
-    lines.map(|line| line + "\n").collect()
+fn as_json(rows: &[Value]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
-fn as_csv(runs: &[RunSummary]) -> String {
+fn as_csv(rows: &[Value]) -> String {
     let mut text = String::new();
-    for run in runs {
-        let Ok(serde_json::Value::Object(row)) = serde_json::to_value(run) else {
-            continue;
-        };
+    for row in rows.iter().filter_map(Value::as_object) {
         // A cell cannot hold a list.
         let plain = || row.iter().filter(|(_, value)| !value.is_array());
         if text.is_empty() {
@@ -278,10 +294,10 @@ fn as_csv(runs: &[RunSummary]) -> String {
     text
 }
 
-fn csv_cell(value: &serde_json::Value) -> String {
+fn csv_cell(value: &Value) -> String {
     match value {
-        serde_json::Value::Null => String::new(),
-        serde_json::Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+        Value::Null => String::new(),
+        Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
         number => number.to_string(),
     }
 }
@@ -340,14 +356,6 @@ fn as_table(runs: &[RunSummary]) -> String {
             &rows,
         ),
     )
-}
-
-fn predicted(share: Option<f64>) -> String {
-    match share {
-        // A prediction is not a count, so a tiny one is shown as zero.
-        Some(share) if share < 1e-6 => "0 %".to_owned(),
-        share => percent(share),
-    }
 }
 
 /// Says within how many keys half and nine tenths of the repeats lie.
