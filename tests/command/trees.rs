@@ -41,10 +41,7 @@ fn a_tree_over_a_log_takes_producers_from_a_field() {
         let levels = summary["levels"].as_array().expect("levels");
         let sum = |key: &str| levels.iter().filter_map(|it| it[key].as_u64()).sum::<u64>();
         assert_eq!(sum("hits"), 1260 - 70);
-        assert_eq!(
-            levels[2]["accesses"].as_u64(),
-            Some(1260 + sum("set_messages") / 3)
-        );
+        assert_eq!(levels[2]["accesses"].as_u64(), Some(1260 + sum("sets") / 3));
     }
     assert_ne!(by_address[0]["levels"], random[0]["levels"]);
 }

@@ -23,8 +23,8 @@ pub struct TreeArguments {
     /// Measure a tree of Bloom filters, as in dense:levels=3,fanout=4, in which keys are first looked
     /// up near their producer; can be repeated. --memory is that of each node. Parameters: levels,
     /// fanout, k, top-down, top-down-printed, root-slices, span
-    #[arg(long = "tree", value_name = "SPEC", help_heading = "Many machines",
-          conflicts_with_all = ["filters", "window", "time_field", "time_json_key"])]
+    #[arg(long = "tree", value_name = "SPEC", help_heading = "Many sites",
+          conflicts_with_all = ["filters", "slices", "window", "time_field", "time_json_key"])]
     pub trees: Vec<TreeSpec>,
 
     /// The N-th field of a line names the producer of its key, for example a client's address.
@@ -32,7 +32,7 @@ pub struct TreeArguments {
     #[arg(
         long,
         value_name = "N",
-        help_heading = "Many machines",
+        help_heading = "Many sites",
         requires = "trees",
         conflicts_with = "stream",
         group = "separated"
@@ -175,9 +175,9 @@ pub const TREE_HEADER: [&str; 10] = [
 
 /// The results of a tree, as texts.
 pub fn tree_cells(summary: &TreeSummary) -> Vec<String> {
-    let per_key = |number: u64, digits: usize| match summary.count {
-        0 => "–".to_owned(),
-        count => format!("{:.*}", digits, number as f64 / count as f64),
+    let per_key = |number: Option<f64>, digits: usize| match number {
+        None => "–".to_owned(),
+        Some(number) => format!("{number:.digits$}"),
     };
     vec![
         summary.tree.clone(),
@@ -188,8 +188,8 @@ pub fn tree_cells(summary: &TreeSummary) -> Vec<String> {
         grouped(summary.fp),
         grouped(summary.false_negatives),
         grouped(summary.differs_from_single),
-        per_key(summary.remote_messages, 3),
-        per_key(summary.message_bits, 1),
+        per_key(summary.messages_remote, 3),
+        per_key(summary.bits, 1),
     ]
 }
 
@@ -205,8 +205,8 @@ pub fn level_cells(level: &LevelSummary) -> Vec<String> {
         level.accesses,
         level.hits,
         level.refuted,
-        level.test_messages,
-        level.set_messages,
+        level.tests,
+        level.sets,
     ];
     let cells = numbers.into_iter().map(grouped);
     std::iter::once(level.level.to_string())

@@ -158,6 +158,8 @@ impl SlicedRun {
             unknown: self.unknown,
             fpr: self.scoreboard.fpr(),
             fnr: self.scoreboard.fnr(),
+            fpr_n: share(end.false_positives, end.position),
+            fnr_n: share(end.false_negatives, end.position),
             predicted_fpr: predictable.then_some(prediction.false_positive),
             predicted_fnr: predictable.then_some(prediction.false_negative),
             load: self.filter.load(),
@@ -215,7 +217,11 @@ pub struct SlicedSummary {
     pub fpr: Option<f64>,
     /// `fn` ÷ `repeats`.
     pub fnr: Option<f64>,
-    /// The predicted `fpr`.
+    /// `fp` ÷ `count`.
+    pub fpr_n: Option<f64>,
+    /// `fn` ÷ `count`.
+    pub fnr_n: Option<f64>,
+    /// The predicted `fpr`. None unless keys are recorded by `test-then-set`.
     pub predicted_fpr: Option<f64>,
     /// The predicted `fnr`.
     pub predicted_fnr: Option<f64>,

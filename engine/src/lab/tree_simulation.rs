@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, share};
 use super::truth::Truth;
 use super::window_truth::WindowTruth;
 use crate::filter::{Verdict, WindowClock};
@@ -115,14 +115,14 @@ pub struct TreeSummary {
     /// Observations to which a single filter, with the memory of one node, gives the other verdict.
     /// Without top-down testing there are none.
     pub differs_from_single: u64,
-    /// Messages that test, to all nodes.
-    pub test_messages: u64,
-    /// Messages that only set, to all nodes.
-    pub set_messages: u64,
-    /// How many of these messages went further than to the producer's own leaf.
-    pub remote_messages: u64,
-    /// The size of all messages, without answers and headers.
-    pub message_bits: u64,
+    /// Messages that test, per observation, to all nodes.
+    pub messages_test: Option<f64>,
+    /// Messages that only set, per observation, to all nodes.
+    pub messages_set: Option<f64>,
+    /// How many of these messages, per observation, went further than to the producer's own leaf.
+    pub messages_remote: Option<f64>,
+    /// The size of all messages per observation, without answers and headers.
+    pub bits: Option<f64>,
     /// What happened at each level, from the root.
     pub levels: Vec<LevelSummary>,
 }
@@ -141,11 +141,11 @@ pub struct LevelSummary {
     /// Hits that top-down testing has refuted.
     pub refuted: u64,
     /// Messages that test. A node on several sites receives several.
-    pub test_messages: u64,
+    pub tests: u64,
     /// Messages that only set.
-    pub set_messages: u64,
+    pub sets: u64,
     /// The size of these messages.
-    pub message_bits: u64,
+    pub bits: u64,
 }
 
 impl TreeSimulation {
@@ -232,11 +232,11 @@ impl TreeRun {
         let levels: Vec<LevelSummary> = (0..self.spec.levels).map(|it| self.level(it)).collect();
         let sum = |count: fn(&LevelSummary) -> u64| levels.iter().map(count).sum::<u64>();
         let end = self.scoreboard.now();
-        let (tests, sets) = (sum(|it| it.test_messages), sum(|it| it.set_messages));
+        let (tests, sets) = (sum(|it| it.tests), sum(|it| it.sets));
         // Each observation asks its own leaf once, and what is set at a leaf is set at its own.
         // A tree of one level has only a root.
         let local = match levels.last() {
-            Some(leaves) if leaves.level > 0 => end.position + leaves.set_messages,
+            Some(leaves) if leaves.level > 0 => end.position + leaves.sets,
             _ => 0,
         };
         TreeSummary {
@@ -253,10 +253,10 @@ impl TreeRun {
             fpr: self.scoreboard.fpr(),
             fnr: self.scoreboard.fnr(),
             differs_from_single: self.differences,
-            test_messages: tests,
-            set_messages: sets,
-            remote_messages: tests + sets - local,
-            message_bits: sum(|it| it.message_bits),
+            messages_test: share(tests, end.position),
+            messages_set: share(sets, end.position),
+            messages_remote: share(tests + sets - local, end.position),
+            bits: share(sum(|it| it.bits), end.position),
             levels,
         }
     }
@@ -269,9 +269,9 @@ impl TreeRun {
             accesses: counts.accesses,
             hits: counts.hits,
             refuted: counts.refuted,
-            test_messages: counts.traffic.tests,
-            set_messages: counts.traffic.sets,
-            message_bits: counts.traffic.bits,
+            tests: counts.traffic.tests,
+            sets: counts.traffic.sets,
+            bits: counts.traffic.bits,
         }
     }
 }
@@ -306,12 +306,12 @@ mod tests {
             assert_eq!(summary.differs_from_single, 0);
             assert_eq!(summary.levels[2].hits, 1000);
             assert_eq!(summary.nodes, 21);
-            // New keys climb two levels; a sparse tree also tells both nodes to set.
+            // Half of the keys are new and climb two levels; a sparse tree also sets both nodes.
             let messages = match summary.tree.starts_with("dense") {
-                true => 2000,
-                false => 4000,
+                true => 1.0,
+                false => 2.0,
             };
-            assert_eq!(summary.remote_messages, messages);
+            assert_eq!(summary.messages_remote, Some(messages));
         }
     }
 
