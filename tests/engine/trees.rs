@@ -283,8 +283,8 @@ fn a_dense_tree_that_copied_the_present_time_would_drop_keys_after_their_window(
     let least = false_positive_rate_in_window(&events, &found);
     let present = false_positive_rate_in_window(&events, &naive_dense(&events, true));
     println!("false positive rate: time of the hit {least:.5}, present time {present:.5}");
-    assert!(least < 0.002, "{least}");
-    assert!((present - 0.12).abs() < 0.02, "{present}");
+    assert!(least < 0.001, "{least}");
+    assert!(present > 0.1, "{present}");
 }
 
 #[test]

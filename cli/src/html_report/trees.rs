@@ -51,9 +51,12 @@ fn table(
     rows: impl Iterator<Item = (Vec<String>, String)>,
 ) -> String {
     let is_marked = !markup.is_empty();
-    let mut text = "<div class=\"scroll\"><table>\n<tr>".to_owned();
-    for name in header.iter().copied().chain(is_marked.then_some(markup)) {
+    let mut text = "<div class=\"scroll\" tabindex=\"0\"><table>\n<tr>".to_owned();
+    for name in header {
         text += &format!("<th scope=\"col\">{name}</th>");
+    }
+    if is_marked {
+        text += &format!("<th scope=\"col\" class=\"bars\">{markup}</th>");
     }
     text += "</tr>\n";
     for (cells, markup) in rows {

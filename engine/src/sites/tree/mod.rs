@@ -99,7 +99,7 @@ pub struct BloomTree<N> {
 enum Answer {
     Miss,
     Hit { time: u64 },
-    None,
+    Unanswered,
 }
 
 impl BloomTree<BitNode<Vec<BitSite>>> {
@@ -234,8 +234,8 @@ impl<N: TreeNode> BloomTree<N> {
         for level in (0..self.levels.len()).rev() {
             match self.ask(level, index, positions, now, sets_at_once) {
                 Answer::Miss => {}
-                Answer::None if level == 0 => return SiteVerdict::Unknown,
-                Answer::None => {}
+                Answer::Unanswered if level == 0 => return SiteVerdict::Unknown,
+                Answer::Unanswered => {}
                 Answer::Hit { time } => {
                     match self.confirm(level, index, from_child, positions, now, time) {
                         Some(time) => {
@@ -281,7 +281,7 @@ impl<N: TreeNode> BloomTree<N> {
         match answer {
             Ok(Some(time)) => Answer::Hit { time },
             Ok(None) => Answer::Miss,
-            Err(_) => Answer::None,
+            Err(_) => Answer::Unanswered,
         }
     }
 
@@ -320,7 +320,7 @@ impl<N: TreeNode> BloomTree<N> {
         for child in (index * fanout..(index + 1) * fanout).filter(|&it| Some(it) != from_child) {
             let at_child = match self.ask(level + 1, child, positions, now, false) {
                 Answer::Miss => None,
-                Answer::None => Some(time),
+                Answer::Unanswered => Some(time),
                 Answer::Hit { time } => self.confirm(level + 1, child, None, positions, now, time),
             };
             found = found.max(at_child);
