@@ -107,6 +107,11 @@ impl KeyArguments {
         }
     }
 
+    /// Returns the byte that separates fields, if it was given.
+    pub fn delimiter(&self) -> Option<u8> {
+        self.delimiter
+    }
+
     /// Returns the rule of a new store, or of a command that uses no store.
     pub fn rule(&self) -> Result<KeyRule, Failure> {
         Ok(self.options().rule()?)

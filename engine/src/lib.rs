@@ -68,7 +68,7 @@
 //! |---|---|
 //! | [`advise`] | chooses a filter and its parameters |
 //! | [`store`], [`lab`] | makes a state durable; measures filters against exact truth |
-//! | [`SeenSet`] | a filter with its memory and hash function |
+//! | [`SeenSet`], [`sites`] | a filter with its memory and hash function; a filter on many machines |
 //! | [`audit`], [`theory`] | measures the error rates of a live filter; predicts them |
 //! | [`filter`], [`lines`] | the algorithms; keys from lines of text |
 //! | [`fingerprint`], [`region`], [`rng`] | hashing, memory, random numbers |
@@ -90,6 +90,7 @@ mod quantity;
 pub mod region;
 pub mod rng;
 mod seen_set;
+pub mod sites;
 pub mod store;
 pub mod theory;
 #[cfg(any(test, target_family = "wasm"))]

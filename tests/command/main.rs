@@ -26,6 +26,7 @@ mod snapshots;
 mod standard_streams;
 mod store_commands;
 mod terminal;
+mod trees;
 mod window_reports;
 mod windows;
 

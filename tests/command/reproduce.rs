@@ -113,7 +113,7 @@ fn unknown_papers_tables_and_rows_are_reported() {
         (
             vec!["001", "10"],
             "paper 001 has no table `10` that can be reproduced; the tables are: Figure 5, \
-             Figure 7, Figure 9",
+             Figure 7, Figure 9, Table 1, Figure 12",
         ),
         (
             vec!["004", "7"],
@@ -143,7 +143,7 @@ fn assert_documented(cell: &Value) {
         .find_map(|line| line.strip_prefix(&start))
         .expect(&start);
     let column = match text("column").as_str() {
-        "horizontal" => 1,
+        "horizontal" | "sparse" => 1,
         _ => 0,
     };
     let entry = row.split('|').nth(column).expect("a column");
@@ -253,5 +253,32 @@ fn the_published_false_positive_rate_is_a_mean_from_empty() {
         assert_eq!(cell["paper_value"], mean);
         let deviation = cell["deviation"].as_f64().expect("a number");
         assert!(deviation.abs() < 0.05, "{row}: {deviation}");
+    }
+}
+
+/// The numbers of the paper are thousands of 100,000 keys, cut off.
+#[test]
+fn hits_and_accesses_of_local_filters_are_those_of_the_paper() {
+    let cells = cells(&printed(&["001", "1", "--json"]));
+    assert_eq!(cells.len(), 8);
+    for cell in &cells {
+        assert_documented(cell);
+        let number = |key: &str| cell[key].as_f64().expect(key);
+        let difference = number("measured").floor() - number("paper_value");
+        assert!(difference.abs() <= 1.0, "{cell}");
+    }
+}
+
+#[test]
+fn top_down_testing_misses_repeats_only_as_printed() {
+    for (row, misses) in [("c: d = 2", false), ("c: d = 2 as printed", true)] {
+        let cells = cells(&printed(&["001", "12", "--row", row, "--json"]));
+        for cell in &cells {
+            assert_documented(cell);
+            if cell["metric"] == "FNR %" {
+                assert_eq!(cell["measured"].as_f64() > Some(0.0), misses, "{cell}");
+            }
+        }
+        assert_eq!(cells.len(), 4);
     }
 }

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["byte_size", "bytes", "fingerprint"],
     &["filter", "lines"],
     &["audit", "theory"],
-    &["seen_set"],
+    &["seen_set", "sites"],
     &["lab", "store"],
     &["advise"],
 ];

@@ -21,6 +21,8 @@ mod playground;
 mod repair;
 mod reproduce;
 mod simulate;
+mod simulate_slices;
+pub mod simulate_tree;
 mod simulated_log;
 mod verify;
 

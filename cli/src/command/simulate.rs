@@ -4,11 +4,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use dedupstore::lab::{Clock, RunSummary, Simulation, StreamSpec, Truth};
+use dedupstore::lab::{
+    Clock, RunSummary, Simulation, SlicedSummary, StreamSpec, TreeSummary, Truth,
+};
 use dedupstore::{ByteSize, FilterSpec, registry};
+use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::command::generate::streams_help;
+use crate::command::simulate_slices::{self, SliceArguments, predicted};
+use crate::command::simulate_tree::{self, TreeArguments, TreeRun};
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
 use crate::error::Failure;
 use crate::given_filter::{GivenFilter, all_with_window, has_window};
@@ -66,6 +71,12 @@ pub struct Arguments {
     seed: u64,
 
     #[command(flatten)]
+    slices: SliceArguments,
+
+    #[command(flatten)]
+    tree: TreeArguments,
+
+    #[command(flatten)]
     key: KeyArguments,
 
     #[command(flatten)]
@@ -93,7 +104,11 @@ fn help() -> String {
         "Examples:\n  \
          dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
          dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
-         dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n\n{}",
+         dedupstore simulate access.log --field 7 --tree dense:levels=3,fanout=4 --producer-field 1\n  \
+         dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n  \
+         dedupstore simulate --stream shuffle:20 --count 100k --memory-bits 169700 --slices vertical:40 --failed 8 --rule live-zero:x=3\n\n\
+         {}\n\n{}",
+        simulate_slices::JSON_KEYS,
         streams_help()
     )
 }
@@ -102,7 +117,6 @@ fn help() -> String {
 const DEFAULT_MEMORY: ByteSize = ByteSize::from_bytes(64 << 10);
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let filters = filters(&arguments.filters, arguments.window)?;
     let mut memories_bits = arguments.memories_bits.clone();
     memories_bits.extend(
         arguments
@@ -113,7 +127,19 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     if memories_bits.is_empty() {
         memories_bits.push(DEFAULT_MEMORY.bits());
     }
+    if !arguments.tree.trees.is_empty() {
+        return run_trees(arguments, &memories_bits, global);
+    }
+    let filters = match arguments.filters.is_empty() && arguments.slices.is_given() {
+        true => vec![given("bloom")?.with_window(None)?],
+        false => filters(&arguments.filters, arguments.window)?,
+    };
     let with_filters = |mut simulation: Simulation| -> Result<Simulation, Failure> {
+        if arguments.slices.is_given() {
+            let slices = &arguments.slices;
+            slices.add_to(&mut simulation, &filters, &memories_bits)?;
+            return Ok(simulation);
+        }
         for &memory_bits in &memories_bits {
             for filter in &filters {
                 simulation.add_filter(filter, memory_bits)?;
@@ -157,17 +183,56 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     {
         standard_error::message(missing);
     }
-    let render = match (arguments.json, arguments.csv) {
-        (true, _) => as_json,
-        (_, true) => as_csv,
-        _ => as_table,
-    };
     if let Some(path) = &arguments.html {
         html_report::write(path, &name, &simulation)?;
     }
     let mut output = Output::standard()?;
-    output.text(&render(&simulation.summaries(&name)))?;
+    let sliced = simulation.sliced_runs().iter();
+    let sliced: Vec<SlicedSummary> = sliced.map(|run| run.summary(&name)).collect();
+    let runs = simulation.summaries(&name);
+    let rows = || -> Vec<Value> {
+        let runs = runs.iter().map(|run| json!(run));
+        runs.chain(sliced.iter().map(|run| json!(run))).collect()
+    };
+    output.text(&match (arguments.json, arguments.csv) {
+        (true, _) => as_json(&rows()),
+        (_, true) => as_csv(&rows()),
+        _ => as_table(&runs) + &simulate_slices::as_table(&sliced),
+    })?;
     output.flush()
+}
+
+fn run_trees(
+    arguments: Arguments,
+    memories_bits: &[u64],
+    global: &GlobalArguments,
+) -> Result<(), Failure> {
+    let trees = TreeRun {
+        arguments: &arguments.tree,
+        memories_bits,
+        seed: arguments.seed,
+        key: &arguments.key,
+        quiet: global.quiet,
+    };
+    let report = simulate_tree::Report {
+        render: match (arguments.json, arguments.csv) {
+            (true, _) => |trees| as_json(&rows_of(trees)),
+            (_, true) => |trees| as_csv(&rows_of(trees)),
+            _ => simulate_tree::as_table,
+        },
+        html: arguments.html.as_ref(),
+    };
+    match arguments.stream {
+        Some(stream) => trees.over_stream(stream, arguments.count, &report),
+        None => {
+            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
+            trees.over_logs(&inputs, &report)
+        }
+    }
+}
+
+fn rows_of(trees: &[TreeSummary]) -> Vec<Value> {
+    trees.iter().map(|tree| json!(tree)).collect()
 }
 
 /// Returns the filters to run. A window is given to each of them, or to all that can have one.
@@ -253,19 +318,13 @@ impl Clock for WallClock {
     }
 }
 
-fn as_json(runs: &[RunSummary]) -> String {
-    let lines = runs
-        .iter()
-        .filter_map(|run| serde_json::to_string(run).ok());
-    lines.map(|line| line + "\n").collect()
+fn as_json(rows: &[Value]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
 }
 
-fn as_csv(runs: &[RunSummary]) -> String {
+fn as_csv(rows: &[Value]) -> String {
     let mut text = String::new();
-    for run in runs {
-        let Ok(serde_json::Value::Object(row)) = serde_json::to_value(run) else {
-            continue;
-        };
+    for row in rows.iter().filter_map(Value::as_object) {
         // A cell cannot hold a list.
         let plain = || row.iter().filter(|(_, value)| !value.is_array());
         if text.is_empty() {
@@ -278,10 +337,10 @@ fn as_csv(runs: &[RunSummary]) -> String {
     text
 }
 
-fn csv_cell(value: &serde_json::Value) -> String {
+fn csv_cell(value: &Value) -> String {
     match value {
-        serde_json::Value::Null => String::new(),
-        serde_json::Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
+        Value::Null => String::new(),
+        Value::String(text) => format!("\"{}\"", text.replace('"', "\"\"")),
         number => number.to_string(),
     }
 }
@@ -340,14 +399,6 @@ fn as_table(runs: &[RunSummary]) -> String {
             &rows,
         ),
     )
-}
-
-fn predicted(share: Option<f64>) -> String {
-    match share {
-        // A prediction is not a count, so a tiny one is shown as zero.
-        Some(share) if share < 1e-6 => "0 %".to_owned(),
-        share => percent(share),
-    }
 }
 
 /// Says within how many keys half and nine tenths of the repeats lie.

@@ -3,10 +3,12 @@
 //! Its parts are separate files here, for editors and formatters, and are put together once per
 //! report.
 
+pub mod trees;
+
 use std::fs;
 use std::path::Path;
 
-use dedupstore::lab::{CurvePoint, FilterRun, Simulation};
+use dedupstore::lab::{CurvePoint, Scoreboard, Simulation, SlicedRun};
 use dedupstore::registry;
 use serde_json::{Value, json};
 
@@ -31,15 +33,15 @@ pub fn write(path: &Path, stream: &str, simulation: &Simulation) -> Result<(), F
 
 fn page(stream: &str, simulation: &Simulation) -> String {
     let summaries = simulation.summaries(stream);
-    let runs: Vec<Value> = simulation
-        .runs()
-        .iter()
-        .zip(&summaries)
-        .map(|(contestant, summary)| {
-            let family = family(contestant.set().spec().descriptor().name);
-            json!({"summary": summary, "family": family, "curve": curve(contestant)})
-        })
-        .collect();
+    let filters = simulation.runs().iter().zip(&summaries);
+    let filters = filters.map(|(contestant, summary)| {
+        let family = family(contestant.set().spec().descriptor().name);
+        let curve = curve(contestant.scoreboard(), contestant.set().filter().cells());
+        json!({"summary": summary, "family": family, "curve": curve})
+    });
+    let sliced = simulation.sliced_runs().iter().enumerate();
+    let sliced = sliced.map(|(index, run)| sliced_run(index, run, stream));
+    let runs: Vec<Value> = filters.chain(sliced).collect();
     let data = json!({"schema": 1, "stream": stream, "runs": runs});
     // The name of a log must not end the script element.
     let data = data.to_string().replace('<', "\\u003c");
@@ -50,15 +52,28 @@ fn page(stream: &str, simulation: &Simulation) -> String {
         .replacen("/*data*/", &data, 1)
 }
 
+/// Returns a filter on many sites. Its name says what is different: the page shows one line per name.
+fn sliced_run(index: usize, run: &SlicedRun, stream: &str) -> Value {
+    let mut summary = json!(run.summary(stream));
+    let part = |key: &str| summary[key].as_str().unwrap_or_default().to_owned();
+    let mut name = format!("{} {}", part("filter"), part("slices"));
+    if run.settings().failed > 0 {
+        name += &format!(", {} failed, {}", run.settings().failed, part("rule"));
+    }
+    summary["filter"] = name.into();
+    let curve = curve(run.scoreboard(), run.settings().memory_bits);
+    json!({"summary": summary, "family": index, "curve": curve})
+}
+
 /// Returns the index of a filter in the registry, which decides its color.
 fn family(name: &str) -> Option<usize> {
     registry().iter().position(|it| it.name == name)
 }
 
 /// Returns the position, both error rates and the load at the end of each interval.
-fn curve(contestant: &FilterRun) -> Vec<Value> {
-    let cells = contestant.set().filter().cells().max(1) as f64;
-    let mut points = contestant.scoreboard().coarse_curve(INTERVALS);
+fn curve(scoreboard: &Scoreboard, cells: u64) -> Vec<Value> {
+    let cells = cells.max(1) as f64;
+    let mut points = scoreboard.coarse_curve(INTERVALS);
     merge_short_end(&mut points);
     let interval = |pair: &[CurvePoint]| {
         let (before, after) = (&pair[0], &pair[1]);

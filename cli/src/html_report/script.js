@@ -304,6 +304,17 @@ function fillTable() {
     ['FNR', (run) => percent(run.summary.fnr)],
     ['load', (run) => percent(run.summary.load)],
   ];
+  if (runs.some((run) => run.summary.slices !== undefined)) {
+    const perKey = (name, digits) => (run) => run.summary[name]?.toFixed(digits) ?? '–';
+    COLUMNS.push(
+      ['unknown', (run) => grouped(run.summary.unknown)],
+      ['tests per key', perKey('messages_test', 3)],
+      ['sets per key', perKey('messages_set', 3)],
+      ['bits per key', perKey('bits', 1)],
+      ['fairness', perKey('fairness', 3)],
+      ['hottest site', (run) => percent(run.summary.hottest)],
+    );
+  }
   const header = COLUMNS.map(([title]) => element('th', { scope: 'col' }, title));
   const sorted = runs.toSorted(
     (a, b) => a.summary.memory_bits - b.summary.memory_bits || errors(a) - errors(b),

@@ -94,8 +94,9 @@ impl Registers {
         &mut self.words[OWN..]
     }
 
+    /// Returns the generator of the next observation's draws.
     #[inline]
-    pub(super) fn generator(&self) -> Generator {
+    pub(crate) fn generator(&self) -> Generator {
         Generator::from_state(self.words[GENERATOR])
     }
 
@@ -132,6 +133,21 @@ impl Registers {
         let after = self.generator().ahead(u64::from(count) * draws);
         self.words[GENERATOR] = after.state();
         self.words[OBSERVATIONS] += u64::from(count);
+    }
+
+    /// Counts a block of observations, of which so many were New, and moves the generator past
+    /// their draws.
+    pub(crate) fn count_block(&mut self, observations: u64, new: u64, draws: u64) {
+        self.words[OBSERVATIONS] += observations;
+        self.count_new(
+            new,
+            self.generator().ahead(observations.wrapping_mul(draws)),
+        );
+    }
+
+    /// Sets the number of observations with the verdict New.
+    pub(crate) fn set_new_count(&mut self, new: u64) {
+        self.words[NEW] = new;
     }
 
     /// Adds the counts of another filter.

@@ -80,9 +80,27 @@ impl Sqf {
         )
     }
 
+    /// Returns the largest signature; the smallest is 1.
+    pub(crate) fn max_signature(&self) -> u32 {
+        u32::from(self.signatures.count())
+    }
+
+    /// Returns the bytes that hold so many rows from the start of a region. Rows of a multiple of
+    /// eight end at a byte.
+    pub(crate) fn bytes_of_rows(&self, rows: u64) -> usize {
+        (rows * self.k * u64::from(self.cells.width_bits())).div_ceil(8) as usize
+    }
+
     /// Returns the first bucket of a key's row, and the key's signature.
     #[inline(always)]
     fn locate(&self, fingerprint: Fingerprint) -> (u64, u32) {
+        let (row, signature) = self.row_and_signature(fingerprint);
+        (row * self.k, signature)
+    }
+
+    /// Returns a key's row and signature: all that the filter uses of the key.
+    #[inline(always)]
+    pub(crate) fn row_and_signature(&self, fingerprint: Fingerprint) -> (u64, u32) {
         let (row, remainder) = match self.identity {
             true => {
                 let quotient = fingerprint.0 >> self.signatures.remainder_bits();
@@ -95,7 +113,58 @@ impl Sqf {
                 (row, probes.next_below(self.signatures.remainders()))
             }
         };
-        (row * self.k, self.signatures.of(remainder))
+        (row, self.signatures.of(remainder))
+    }
+
+    /// Stores a signature in a row unless the row has it. The bytes may be a part of the table:
+    /// `row` counts from their start. Nothing outside the row is read or written, and one draw
+    /// decides which bucket of a full row is replaced. So a row's content follows from its own
+    /// history and from the draws of its own keys.
+    #[inline(always)]
+    pub(crate) fn observe_in_row<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        generator: Generator,
+        row: u64,
+        signature: u32,
+    ) -> Verdict {
+        let first = row * self.k;
+        let mut held = registers.own()[REMAINDERS_HELD];
+        let bucket = match self.search(region.bytes(), first, signature) {
+            Search::Found => return Verdict::Seen,
+            Search::Empty(bucket) => {
+                *registers.occupied_mut() += 1;
+                bucket
+            }
+            Search::Full => {
+                let victim = first + reduce(generator.draw(0), self.k);
+                let lost = self.cells.get(region.bytes(), victim);
+                held -= self.signatures.shared_by(lost);
+                victim
+            }
+        };
+        self.cells.set(region, bucket, signature);
+        registers.own_mut()[REMAINDERS_HELD] = held + self.signatures.shared_by(signature);
+        Verdict::New
+    }
+
+    /// Counts the buckets in use among the first rows of these bytes, and sets what registers say
+    /// about them.
+    pub(crate) fn recount_rows(&self, region: &[u8], rows: u64, registers: &mut Registers) {
+        let signatures = (0..rows * self.k).map(|bucket| self.cells.get(region, bucket));
+        let in_use = signatures.filter(|&signature| signature != 0);
+        let (occupied, held) = in_use.fold((0, 0), |(occupied, held), signature| {
+            (occupied + 1, held + self.signatures.shared_by(signature))
+        });
+        *registers.occupied_mut() = occupied;
+        registers.own_mut()[REMAINDERS_HELD] = held;
+    }
+
+    /// Adds what the registers of other rows say about them.
+    pub(crate) fn add_rows(registers: &mut Registers, others: &Registers) {
+        *registers.occupied_mut() += others.occupied();
+        registers.own_mut()[REMAINDERS_HELD] += others.own()[REMAINDERS_HELD];
     }
 
     /// Buckets fill in order and are never emptied: all buckets after an empty one are empty.
@@ -226,25 +295,8 @@ impl Filter for Sqf {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
-        let (first, signature) = self.locate(observation.fingerprint);
-        let first = first - first_row * self.k;
-        let mut held = registers.own()[REMAINDERS_HELD];
-        let bucket = match self.search(region.bytes(), first, signature) {
-            Search::Found => return Verdict::Seen,
-            Search::Empty(bucket) => {
-                *registers.occupied_mut() += 1;
-                bucket
-            }
-            Search::Full => {
-                let victim = first + reduce(generator.draw(0), self.k);
-                let lost = self.cells.get(region.bytes(), victim);
-                held -= self.signatures.shared_by(lost);
-                victim
-            }
-        };
-        self.cells.set(region, bucket, signature);
-        registers.own_mut()[REMAINDERS_HELD] = held + self.signatures.shared_by(signature);
-        Verdict::New
+        let (row, signature) = self.row_and_signature(observation.fingerprint);
+        self.observe_in_row(region, registers, generator, row - first_row, signature)
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {

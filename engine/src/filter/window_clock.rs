@@ -86,6 +86,15 @@ impl WindowClock {
         }
     }
 
+    /// Returns the clock of a window of so many observations, with steps of one.
+    pub(crate) fn counting(span: u64) -> Self {
+        WindowClock {
+            kind: ClockKind::Count,
+            span,
+            step: 1,
+        }
+    }
+
     /// Returns what the clock counts.
     pub fn kind(&self) -> ClockKind {
         self.kind

@@ -3,6 +3,7 @@
 use super::gap_meter::GapMeter;
 use super::permutation::Permutation;
 use super::scoreboard::{Scoreboard, share};
+use super::sliced_run::SlicedRun;
 use super::stream::{Arrival, Stream};
 use super::summary::RunSummary;
 use super::truth::Truth;
@@ -118,6 +119,7 @@ pub struct Simulation {
     hasher: KeyHasher,
     truth: Truth,
     runs: Vec<FilterRun>,
+    pub(super) sliced: Vec<SlicedRun>,
     observations: Vec<Observation>,
     /// Numbers or fingerprints by which equal keys are recognized.
     identities: Vec<u64>,
@@ -147,6 +149,7 @@ impl Simulation {
             hasher: KeyHasher::new(seed),
             truth,
             runs: Vec::new(),
+            sliced: Vec::new(),
             observations: Vec::with_capacity(BATCH),
             identities: Vec::with_capacity(BATCH),
             numbers: None,
@@ -332,6 +335,9 @@ impl Simulation {
                 }
                 from = to;
             }
+        }
+        for run in &mut self.sliced {
+            run.observe(&self.observations, &self.first);
         }
         self.count += self.observations.len() as u64;
         self.observations.clear();

@@ -9,8 +9,10 @@ use crate::lab::gap_meter::GapMeter;
 use crate::lab::scoreboard::Scoreboard;
 use crate::lab::simulation::{NoClock, Simulation};
 use crate::lab::stream::{Stream, StreamSpec};
+use crate::lab::tree_simulation::TreeSimulation;
 use crate::lab::window_truth::WindowTruth;
 use crate::seen_set::CreateError;
+use crate::sites::TreeError;
 
 /// A run at the size of the paper.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,9 @@ pub enum Contender {
         /// The number of slices, which share the memory.
         slices: u64,
     },
+    /// A tree of Bloom filters, in its text form. Each node has the memory of the run. Keys come
+    /// from random leaves.
+    Tree(String),
 }
 
 /// A kind of stream, independent of its length.
@@ -74,6 +79,9 @@ pub enum RunError {
     /// The filter cannot be created, for example because memory is exhausted.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// The tree cannot be built.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
 }
 
 /// With fewer keys, random variation hides the rates of the filter.
@@ -128,6 +136,20 @@ pub struct Outcome {
     /// Duplicates by the number of equal timers, from 1 on. Only counted for
     /// [`Contender::HorizontalSlices`] of timers that need not be equal.
     pub by_equal_timers: [Duplicates; MAX_EQUAL],
+    /// Hits and accesses at each level of a tree.
+    pub levels: [LevelOutcome; MAX_LEVELS],
+}
+
+/// The most levels of a tree of which hits and accesses are counted.
+pub(super) const MAX_LEVELS: usize = 5;
+
+/// What happened at a level of a tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelOutcome {
+    /// Observations reported Seen because of a hit at this level.
+    pub hits: u64,
+    /// How often a node was asked or told something.
+    pub accesses: u64,
 }
 
 /// Observations reported Seen.
@@ -150,8 +172,18 @@ impl Outcome {
                 let counts = index.and_then(|index| self.by_equal_timers.get(index));
                 counts.map_or((0, 0), |it| (it.correct, it.reported))
             }
+            Metric::Hits { level } => (self.level(level).hits, self.observations()),
+            Metric::Accesses { level } => (self.level(level).accesses, self.observations()),
         };
         (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+    }
+
+    fn observations(&self) -> u64 {
+        self.distinct + self.repeats
+    }
+
+    fn level(&self, level: usize) -> LevelOutcome {
+        self.levels.get(level).copied().unwrap_or_default()
     }
 
     fn add(&mut self, scoreboard: &Scoreboard) {
@@ -189,6 +221,11 @@ impl Job {
                         HorizontalSlices::new(&filter.parse()?, *slices, memory_bits, seed)?;
                     run_sliced(filter, keys, &mut outcome);
                 }
+                Contender::Tree(tree) => {
+                    let mut simulation = TreeSimulation::new(seed, keys.truth());
+                    simulation.add_tree(&tree.parse()?, memory_bits)?;
+                    run_tree(simulation, keys, &mut outcome);
+                }
             }
         }
         Ok(outcome)
@@ -200,6 +237,22 @@ fn run_over(simulation: &mut Simulation, mut keys: Stream) {
         simulation.push_numbered(key, number, &NoClock);
     }
     simulation.flush(&NoClock);
+}
+
+fn run_tree(mut simulation: TreeSimulation, mut keys: Stream, outcome: &mut Outcome) {
+    while let Some((key, number)) = keys.next_key() {
+        simulation.push_numbered(key, number);
+    }
+    for summary in simulation.summaries("") {
+        outcome.distinct += summary.distinct;
+        outcome.false_positives += summary.fp;
+        outcome.repeats += summary.repeats;
+        outcome.false_negatives += summary.false_negatives;
+        for (sum, level) in outcome.levels.iter_mut().zip(&summary.levels) {
+            sum.hits += level.hits;
+            sum.accesses += level.accesses;
+        }
+    }
 }
 
 fn run_faulty(mut keys: Stream, memory_bits: u64, seed: u64) -> Result<Scoreboard, RunError> {
