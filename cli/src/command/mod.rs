@@ -23,6 +23,7 @@ mod reproduce;
 mod simulate;
 mod simulated_log;
 mod verify;
+mod weighted_tables;
 
 use clap::Subcommand;
 

@@ -18,6 +18,7 @@ use crate::key_arguments::KeyArguments;
 use crate::missing_keys;
 use crate::output::Output;
 use crate::standard_error;
+use crate::command::weighted_tables::weighted_tables;
 use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
@@ -27,6 +28,11 @@ use crate::value_parsers;
 /// of new keys reported as seen: they are dropped. FNR, the false negative rate, is the share of
 /// repeats reported as new: they pass. Lines without a key are skipped. The same input, filter,
 /// memory and seed give the same numbers on every machine and in the browser.
+///
+/// If lines have an importance, errors are also weighted by it: weighted FP and FN are the
+/// importance of wrong verdicts as a share of the importance of all keys. The crossover point is the
+/// importance from which on a filter lets fewer repeats through than a stable Bloom filter in the
+/// same memory; `none` if there is no such importance.
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub struct Arguments {
@@ -93,6 +99,7 @@ fn help() -> String {
         "Examples:\n  \
          dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
          dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
+         dedupstore simulate links.tsv --field 1 --importance-field 2 --filter stable --filter blocked\n  \
          dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n\n{}",
         streams_help()
     )
@@ -113,11 +120,19 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     if memories_bits.is_empty() {
         memories_bits.push(DEFAULT_MEMORY.bits());
     }
+    let rule = arguments.key.rule()?;
+    let is_weighted = match &arguments.stream {
+        Some(stream) => stream.has_importance(),
+        None => rule.importance.is_some(),
+    };
     let with_filters = |mut simulation: Simulation| -> Result<Simulation, Failure> {
         for &memory_bits in &memories_bits {
             for filter in &filters {
                 simulation.add_filter(filter, memory_bits)?;
             }
+        }
+        if is_weighted {
+            simulation.add_references()?;
         }
         Ok(simulation)
     };
@@ -135,7 +150,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
             let mut simulation = with_filters(empty)?;
             let log = SimulatedLog {
                 inputs: &inputs,
-                rule: arguments.key.rule()?,
+                rule: rule.clone(),
                 times: times(&arguments.filters, arguments.window, &arguments.key)?,
                 window: arguments.window,
                 quiet: global.quiet,
@@ -151,7 +166,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let Skipped { without_key, .. } = skipped;
     let lines = simulation.count() + without_key;
-    let missing = missing_keys::message(&arguments.key.rule()?, without_key, lines, "skipped");
+    let missing = missing_keys::message(&rule, without_key, lines, "skipped");
     if let Some(missing) = missing
         && !global.quiet
     {
@@ -339,7 +354,7 @@ fn as_table(runs: &[RunSummary]) -> String {
             ],
             &rows,
         ),
-    )
+    ) + &weighted_tables(runs)
 }
 
 fn predicted(share: Option<f64>) -> String {

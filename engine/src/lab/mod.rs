@@ -42,5 +42,5 @@ pub use summary::RunSummary;
 pub use top_keys::TopKeys;
 pub(crate) use truth::IdentityHasher;
 pub use truth::Truth;
-pub use weights::Weights;
+pub use weights::{ImportanceRates, Weights};
 pub(crate) use window_truth::WindowTruth;

@@ -27,6 +27,7 @@ use super::crawl::Crawl;
 use super::truth::Truth;
 use super::zipf::Zipf;
 use crate::fingerprint::reduce;
+use crate::lines::importance_of_depth;
 
 /// The description of a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,6 +101,14 @@ pub enum StreamSpec {
 }
 
 impl StreamSpec {
+    /// Returns whether the keys have an importance.
+    pub fn has_importance(&self) -> bool {
+        matches!(
+            self,
+            StreamSpec::Importance { .. } | StreamSpec::Crawl { .. }
+        )
+    }
+
     /// Opens a stream of `count` keys with a seed.
     pub fn open(&self, count: u64, seed: u64) -> Stream {
         let (mut importance, mut burst) = (None, None);
@@ -197,6 +206,8 @@ pub struct Arrival<'a> {
     pub number: u64,
     /// The importance of the key, if the stream has importance.
     pub importance: Option<u16>,
+    /// The link depth of the key, in a crawl. Its importance follows from it.
+    pub depth: Option<u32>,
     /// The time of the key in seconds from the start of the stream, if the stream has times. The
     /// keys of other streams come one per second.
     pub second: Option<u32>,
@@ -226,11 +237,12 @@ impl Stream {
             Source::Drift(drift) => drift.next(left, rng),
             Source::Arrivals(arrivals) => arrivals.next(rng),
             Source::Crawl(crawl) => {
-                let (key, number) = crawl.next_link(rng);
+                let link = crawl.next_link(rng);
                 return Some(Arrival {
-                    key,
-                    number,
-                    importance: None,
+                    key: link.address,
+                    number: link.page,
+                    importance: Some(importance_of_depth(link.depth.into())),
+                    depth: Some(link.depth.into()),
                     second,
                 });
             }
@@ -239,6 +251,7 @@ impl Stream {
             key: self.digits.format(number).as_bytes(),
             number,
             importance: self.importance.map(|importance| importance.of(number)),
+            depth: None,
             second,
         })
     }

@@ -46,7 +46,8 @@ pub const STREAM_FORMS: &[(&str, &str)] = &[
     ),
     (
         "crawl:S:P",
-        "the links found by a breadth-first crawl of S synthetic sites with about P pages each",
+        "the links found by a breadth-first crawl of S synthetic sites with about P pages each; \
+         importance from the link depth",
     ),
 ];
 
