@@ -20,12 +20,17 @@ pub(super) struct Counters {
 impl Counters {
     /// Returns as many counters as the memory holds.
     pub fn new(k: u64, max: u16, memory_bits: u64) -> Self {
-        let packed = PackedCells::holding(max);
+        let width_bits = PackedCells::holding(max).width_bits();
+        Counters::with_count(k, max, memory_bits / u64::from(width_bits))
+    }
+
+    /// Returns `count` counters.
+    pub fn with_count(k: u64, max: u16, count: u64) -> Self {
         Counters {
             k: k as u32,
             max: u32::from(max),
-            packed,
-            count: memory_bits / u64::from(packed.width_bits()),
+            packed: PackedCells::holding(max),
+            count,
         }
     }
 
