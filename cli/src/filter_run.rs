@@ -138,6 +138,9 @@ impl<'a> FilterRun<'a> {
         let before = seen.status();
         let metrics = self.start_metrics(seen, before)?;
         let needs = seen.filter().needs();
+        if needs.importance && rule.importance.is_none() && !self.quiet {
+            standard_error::message(missing_importance::NO_OPTION);
+        }
         let settings = self.settings(rule, needs, self.limit(of_store));
         let line_end = settings.line_end;
         let finished_at_close = metrics

@@ -5,6 +5,10 @@ use dedupstore_view::key_options_quoted;
 
 use crate::table::grouped;
 
+/// The message for a filter that uses the importance of lines, if nothing says where it is.
+pub const NO_OPTION: &str = "the filter uses the importance of lines, and all lines count with the \
+    least; say where it is with --importance-field N or --importance-json-key PATH";
+
 /// Returns a message about lines without a readable importance; None if every line has one.
 /// `first` is the number of the first of them.
 pub fn message(rule: &KeyRule, missing: u64, first: u64, lines: u64) -> Option<String> {
