@@ -22,7 +22,7 @@ impl Citation {
     };
 
     /// The paper on importance-aware Bloom filters.
-    pub(super) const BORASKAR_2010: Citation = Citation {
+    pub(crate) const BORASKAR_2010: Citation = Citation {
         authors: "R. Boraskar",
         title: "An Importance-Aware Bloom Filter for Set Membership Queries in Streaming Data",
         year: 2010,

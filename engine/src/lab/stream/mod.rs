@@ -91,6 +91,11 @@ pub enum StreamSpec {
         /// The percentage of first occurrences.
         distinct_percent: f64,
     },
+    /// `importance-draws:X`
+    ImportanceDraws {
+        /// The expected percentage of first occurrences.
+        distinct_percent: f64,
+    },
     /// `crawl:S:P`
     Crawl {
         /// The number of sites.
@@ -105,7 +110,9 @@ impl StreamSpec {
     pub fn has_importance(&self) -> bool {
         matches!(
             self,
-            StreamSpec::Importance { .. } | StreamSpec::Crawl { .. }
+            StreamSpec::Importance { .. }
+                | StreamSpec::ImportanceDraws { .. }
+                | StreamSpec::Crawl { .. }
         )
     }
 
@@ -150,6 +157,12 @@ impl StreamSpec {
             } => {
                 importance = Some(Importance::new(law, seed));
                 Source::Shuffle(Shuffle::new(count, distinct_percent))
+            }
+            StreamSpec::ImportanceDraws { distinct_percent } => {
+                importance = Some(Importance::new(ImportanceLaw::Linear, seed));
+                Source::Uniform {
+                    universe: uniform_universe(count, distinct_percent / 100.0),
+                }
             }
             StreamSpec::Crawl { sites, pages } => {
                 Source::Crawl(Box::new(Crawl::new(sites, pages, seed)))
@@ -331,6 +344,7 @@ pub(crate) mod tests {
             "bmodel:0.7:3:0.3:20",
             "burst:30:1:5",
             "importance-linear:40",
+            "importance-draws:40",
             "crawl:3:20",
         ] {
             let stream = text.parse::<StreamSpec>().expect(text);
@@ -353,6 +367,10 @@ pub(crate) mod tests {
             ),
             (
                 "uniform:60",
+                [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
+            ),
+            (
+                "importance-draws:60",
                 [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
             ),
             (
