@@ -233,7 +233,7 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
         percent(Some(choice.fpr)),
         percent(Some(choice.fnr)),
         ranges(choice),
-        certainty(&advice.confidence),
+        certainty(question, &advice.confidence),
     );
     if let Some(other) = &advice.other_kind {
         let kind = match other.filter.descriptor().needs.importance {
@@ -251,7 +251,8 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     if let Some(papers) = &advice.papers {
         text += &format!("For comparison: {papers}.\n");
     }
-    if let Some(least) = advice.least_fpr.filter(|_| question.window.is_none()) {
+    let bound = advice.least_fpr;
+    if let Some(least) = bound.filter(|_| question.window.is_none() && !question.weighted) {
         text += &format!(
             "Lower bound: at the end of the stream, when it holds all keys, no filter in this memory \
              that misses no repeat has a false positive rate below {}. The other rates are means \
@@ -321,7 +322,11 @@ fn ranges(choice: &Estimate) -> String {
     }
 }
 
-fn certainty(sureness: &Confidence) -> String {
+fn certainty(question: &Question<'_>, sureness: &Confidence) -> String {
+    let per = match question.weighted {
+        true => "of the importance",
+        false => "per key",
+    };
     match *sureness {
         Confidence::Assumed {
             near_best_on,
@@ -344,7 +349,7 @@ fn certainty(sureness: &Confidence) -> String {
             };
             format!(
                 "Certainty: measured, {word}. On {} of the log, the next filter costs {} ± {} \
-                 more per key (one standard error).",
+                 more {per} (one standard error).",
                 plural(observations, "key"),
                 percent(Some(ahead)),
                 percent(Some(standard_error)),

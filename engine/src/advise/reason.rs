@@ -9,7 +9,7 @@ use crate::filter::{AnyFilter, PossibleErrors};
 pub(super) fn of(question: &Question<'_>, choice: &Estimate, meets_bounds: bool) -> String {
     let name = choice.filter.descriptor().name;
     let by_importance = match question.weighted {
-        true => "by importance and ",
+        true => "weighted by importance, ",
         false => "",
     };
     let memory = match question.bits_per_key() {
