@@ -41,10 +41,11 @@
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::importance_cells::{ImportanceCells, Index, Scheme};
-use super::minimum_index::{MinimumIndex, NEVER};
+use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
+use super::index_levels::FANOUT;
+use super::minimum_index::{MinimumIndex, first_least};
 use super::parameter::Parameter;
-use super::weighted_index::{Choice, WeightedIndex};
+use super::weighted_index::{Search, WeightedIndex};
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
@@ -107,8 +108,7 @@ impl Ibf {
                 true => old.saturating_add(importance),
                 false => importance,
             };
-            self.cells
-                .change(region, registers, cell, |_| value, weight);
+            self.cells.set(region, registers, cell, value, weight);
         }
     }
 
@@ -176,9 +176,18 @@ impl Ibf {
         if total == 0 {
             return 0;
         }
-        let weight = |cell| self.cells.weight(region, cell);
-        let targets = (0..choices.len()).map(|i| reduce(generator.draw(i as u64), total));
-        index.find_all(region, targets, weight, choices);
+        let mut searches = [Search::default(); MAX_P];
+        let searches = &mut searches[..choices.len()];
+        for (search, i) in searches.iter_mut().zip(0..) {
+            *search = Search::new(reduce(generator.draw(i), total));
+        }
+        index.find_groups(region, searches);
+        for search in &*searches {
+            self.cells.prefetch_group(region, search.group);
+        }
+        for (choice, search) in choices.iter_mut().zip(&*searches) {
+            *choice = self.cells.choice(region, search);
+        }
         if !are_distinct {
             return choices.len();
         }
@@ -218,11 +227,14 @@ impl Ibf {
                 target += choice.weight;
             }
         }
-        Some(index.find(region, target, |cell| self.cells.weight(region, cell)))
+        let mut search = [Search::new(target)];
+        index.find_groups(region, &mut search);
+        Some(self.cells.choice(region, &search[0]))
     }
 
     /// Deletes from the P cells of least importance. A chosen cell is taken out of the index until
     /// all are chosen.
+    #[inline(always)]
     fn delete_least<R: Region + ?Sized>(
         &self,
         region: &mut R,
@@ -232,28 +244,28 @@ impl Ibf {
         let mut chosen = [0; MAX_P];
         let mut count = 0;
         while count < self.p {
-            let cost = |region: &[u8], chosen: &[u64], cell: u64| match chosen.contains(&cell) {
-                true => NEVER,
-                false => self.cells.cost(region, cell),
-            };
-            let found = index.find(region.bytes(), |cell| {
-                cost(region.bytes(), &chosen[..count], cell)
-            });
-            let Some(cell) = found else {
+            let Some(group) = index.find(region.bytes()) else {
                 break;
             };
-            chosen[count] = cell;
+            let of_group = chosen[..count].iter().filter(|&cell| cell / FANOUT == group);
+            let excluded = of_group.fold(0, |mask: u16, cell| mask | 1 << (cell % FANOUT));
+            let costs = self.cells.costs(region.bytes(), group, excluded);
+            let Some(first) = first_least(&costs) else {
+                break;
+            };
+            chosen[count] = group * FANOUT + first;
+            self.cells
+                .update_minimum(region, index, chosen[count], excluded | 1 << first);
             count += 1;
-            index.update(region, cell, |region, cell| {
-                cost(region, &chosen[..count], cell)
-            });
         }
         for &cell in &chosen[..count] {
             self.lower(region, registers, cell);
+            self.cells.update_minimum(region, index, cell, 0);
         }
     }
 
     /// P times, deletes from the cell with the least sum of importance and priority.
+    #[inline(always)]
     fn delete_by_priority<R: Region + ?Sized>(
         &self,
         region: &mut R,
@@ -261,13 +273,14 @@ impl Ibf {
         index: &MinimumIndex,
     ) {
         for _ in 0..self.p {
-            let cost = |cell| self.cells.cost(region.bytes(), cell);
-            let Some(cell) = index.find(region.bytes(), cost) else {
+            let Some(group) = index.find(region.bytes()) else {
                 return;
             };
+            let costs = self.cells.costs(region.bytes(), group, 0);
+            let cell = group * FANOUT + first_least(&costs).unwrap_or(0);
             self.cells.raise_priority(region, cell, self.priority);
             self.lower(region, registers, cell);
-            index.update(region, cell, |region, cell| self.cells.cost(region, cell));
+            self.cells.update_minimum(region, index, cell, 0);
         }
     }
 }

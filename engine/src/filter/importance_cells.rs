@@ -7,8 +7,9 @@
 //! with the index over values, about 21 with importance and about 53 with priority.
 
 use super::counters::Counters;
-use super::minimum_index::{MinimumIndex, NEVER};
-use super::weighted_index::{MAX_WEIGHT, WeightedIndex};
+use super::index_levels::{FANOUT, children};
+use super::minimum_index::{Costs, MinimumIndex, NEVER, least};
+use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex};
 use super::{Registers, Verdict};
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
 use crate::fingerprint::Fingerprint;
@@ -62,6 +63,60 @@ pub(super) struct ImportanceCells {
     index: Index,
     bytes: usize,
 }
+
+/// A chosen cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Choice {
+    /// The cell.
+    pub cell: u64,
+    /// The sum of the weights of the cells before it.
+    pub start: u64,
+    /// Its weight.
+    pub weight: u64,
+}
+
+/// Up to 16 cells that one node of the index summarizes.
+struct Group<'a> {
+    values: [u16; FANOUT as usize],
+    importance: &'a [u8],
+    count: usize,
+}
+
+impl Group<'_> {
+    #[inline(always)]
+    fn value(&self, i: usize) -> u32 {
+        self.values[i].into()
+    }
+
+    #[inline(always)]
+    fn importance(&self, i: usize) -> u16 {
+        match self.importance.is_empty() {
+            true => 0,
+            false => read_u16(self.importance, 2 * i),
+        }
+    }
+}
+
+/// Returns a weight that is inversely proportional to an importance or value. 0 counts as 1: an
+/// untouched cell is as unimportant as possible.
+#[inline(always)]
+fn inverse(number: u32) -> u32 {
+    match INVERSES.get(number as usize) {
+        Some(&weight) => weight,
+        None => MAX_WEIGHT / number,
+    }
+}
+
+/// The weights of small numbers: a division takes longer than a look into the cache.
+static INVERSES: [u32; 1024] = {
+    let mut weights = [MAX_WEIGHT; 1024];
+    let mut number = 1;
+    while number < weights.len() {
+        weights[number] = MAX_WEIGHT / number as u32;
+        number += 1;
+    }
+    weights
+};
 
 /// From this number of cells on, arrays begin at cache lines; below, the gaps would be too large a
 /// share.
@@ -170,48 +225,97 @@ impl ImportanceCells {
 
     #[inline(always)]
     fn importance(&self, region: &[u8], cell: u64) -> u16 {
-        read_u16(region, self.importance_at + 2 * cell as usize)
-    }
-
-    #[inline(always)]
-    fn priority(&self, region: &[u8], cell: u64) -> u32 {
-        read_u32(region, self.priority_at + 4 * cell as usize)
-    }
-
-    /// Returns the weight of a cell: inversely proportional to its importance or value. 0 counts
-    /// as 1: an untouched cell is as unimportant as possible.
-    #[inline(always)]
-    pub fn weight(&self, region: &[u8], cell: u64) -> u64 {
-        let inverse = |number: u32| MAX_WEIGHT / u64::from(number.max(1));
-        match self.scheme {
-            Scheme::Probabilistic => inverse(self.importance(region, cell).into()),
-            Scheme::ProbabilisticInUse => match self.value(region, cell) {
-                0 => 0,
-                _ => inverse(self.importance(region, cell).into()),
-            },
-            Scheme::ProbabilisticValue => match self.value(region, cell) {
-                0 => 0,
-                value => inverse(value),
-            },
-            Scheme::Random | Scheme::Minimum | Scheme::MinimumPriority => 0,
+        match self.scheme.uses_importance() {
+            true => read_u16(region, self.importance_at + 2 * cell as usize),
+            false => 0,
         }
     }
 
-    /// Returns the cost of deleting from a cell; [`NEVER`] if it must not be chosen.
+    /// Returns the weight of a cell.
     #[inline(always)]
-    pub fn cost(&self, region: &[u8], cell: u64) -> u32 {
-        let importance = u32::from(self.importance(region, cell));
+    fn weight(&self, value: u32, importance: u16) -> u32 {
         match self.scheme {
-            Scheme::MinimumPriority => {
-                let priority = self.priority(region, cell);
-                importance.saturating_add(priority).min(NEVER - 1)
+            Scheme::Probabilistic => inverse(importance.into()),
+            _ if value == 0 => 0,
+            Scheme::ProbabilisticValue => inverse(value),
+            _ => inverse(importance.into()),
+        }
+    }
+
+    /// Returns the cell in whose part of the total the target of a search lies.
+    #[inline(always)]
+    pub fn choice(&self, region: &[u8], search: &Search) -> Choice {
+        let group = self.group(region, search.group);
+        let mut weights = [0u32; FANOUT as usize];
+        for (i, weight) in weights.iter_mut().enumerate().take(group.count) {
+            *weight = self.weight(group.value(i), group.importance(i));
+        }
+        let (mut sum, mut passed, mut before) = (0u64, 0, 0);
+        for weight in weights {
+            sum += u64::from(weight);
+            let passes = sum <= search.left;
+            passed += usize::from(passes);
+            before = if passes { sum } else { before };
+        }
+        // Damaged sums may promise more weight than there is.
+        let passed = passed.min(group.count - 1);
+        Choice {
+            cell: search.group * FANOUT + passed as u64,
+            start: (search.target - search.left) + before,
+            weight: weights[passed].into(),
+        }
+    }
+
+    /// Prefetches the cells of a group.
+    #[inline(always)]
+    pub fn prefetch_group(&self, region: &[u8], group: u64) {
+        let cell = group * FANOUT;
+        self.counters.prefetch_cell(region, cell);
+        if self.scheme.uses_importance() {
+            prefetch(region, self.importance_at + 2 * cell as usize);
+        }
+    }
+
+    /// Returns what a deletion from each cell of a group costs; [`NEVER`] for cells whose bit is
+    /// set in `excluded`.
+    #[inline(always)]
+    pub fn costs(&self, region: &[u8], number: u64, excluded: u16) -> Costs {
+        let group = self.group(region, number);
+        let mut costs = [NEVER; FANOUT as usize];
+        let count = group.count;
+        if self.scheme == Scheme::MinimumPriority {
+            let at = self.priority_at + 4 * (number * FANOUT) as usize;
+            let priorities = region[at..at + 4 * count].chunks_exact(4);
+            for ((i, cost), priority) in costs.iter_mut().enumerate().zip(priorities) {
+                let sum = u32::from(group.importance(i)).saturating_add(read_u32(priority, 0));
+                *cost = sum.min(NEVER - 1);
             }
-            _ if self.value(region, cell) == 0 => NEVER,
-            _ => importance,
+        } else {
+            for (i, cost) in costs.iter_mut().enumerate().take(count) {
+                let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;
+                *cost = u32::from(group.importance(i)) | if is_excluded { NEVER } else { 0 };
+            }
+        }
+        costs
+    }
+
+    #[inline(always)]
+    fn group<'a>(&self, region: &'a [u8], number: u64) -> Group<'a> {
+        let cells = children(number, self.cells());
+        let count = (cells.end - cells.start) as usize;
+        let at = self.importance_at + 2 * cells.start as usize;
+        Group {
+            values: self.counters.values_of(region, cells.start, count),
+            importance: match self.scheme.uses_importance() {
+                true => &region[at..at + 2 * count],
+                false => &[],
+            },
+            count,
         }
     }
 
-    /// Changes the value of a cell, counts the cells in use and updates the index.
+    /// Changes the value of a cell, counts the cells in use and updates the index, unless that is
+    /// an index of minima.
     #[inline(always)]
     pub fn set_value<R: Region + ?Sized>(
         &self,
@@ -220,44 +324,88 @@ impl ImportanceCells {
         cell: u64,
         value: u32,
     ) {
-        self.change(region, registers, cell, |_| value, |importance| importance);
+        let old = self.write_value(region, registers, cell, value);
+        let weight_changes = match self.scheme {
+            Scheme::ProbabilisticValue => true,
+            Scheme::ProbabilisticInUse => (old == 0) != (value == 0),
+            _ => false,
+        };
+        if weight_changes {
+            let importance = self.importance(region.bytes(), cell);
+            self.update_index(region, cell, (old, importance), (value, importance));
+        }
     }
 
     /// Changes the value and the importance of a cell, counts the cells in use and updates the
     /// index.
     #[inline(always)]
-    pub fn change<R: Region + ?Sized>(
+    pub fn set<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         cell: u64,
-        value: impl Fn(u32) -> u32,
+        value: u32,
         importance: impl Fn(u16) -> u16,
     ) {
-        let old = self.value(region.bytes(), cell);
-        let old_weight = self.weight(region.bytes(), cell);
-        let new = value(old);
-        self.counters.set(region, cell, new);
-        let occupied = registers.occupied_mut();
-        *occupied = occupied
-            .wrapping_add(u64::from(new != 0))
-            .wrapping_sub(u64::from(old != 0));
+        let old = self.write_value(region, registers, cell, value);
+        let old_importance = self.importance(region.bytes(), cell);
+        let importance = importance(old_importance);
         if self.scheme.uses_importance() {
             let at = self.importance_at + 2 * cell as usize;
-            let bytes = region.bytes_mut(at..at + 2);
-            let changed = importance(read_u16(bytes, 0));
-            write_u16(bytes, 0, changed);
+            write_u16(region.bytes_mut(at..at + 2), 0, importance);
         }
+        self.update_index(region, cell, (old, old_importance), (value, importance));
+    }
+
+    /// Writes the value of a cell and counts the cells in use. Returns the value before.
+    #[inline(always)]
+    fn write_value<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        cell: u64,
+        value: u32,
+    ) -> u32 {
+        let old = self.value(region.bytes(), cell);
+        self.counters.set(region, cell, value);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied
+            .wrapping_add(u64::from(value != 0))
+            .wrapping_sub(u64::from(old != 0));
+        old
+    }
+
+    /// Updates the index after a cell changed its value and importance.
+    #[inline(always)]
+    fn update_index<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        cell: u64,
+        old: (u32, u16),
+        new: (u32, u16),
+    ) {
         match &self.index {
             Index::None => {}
             Index::Weighted(index) => {
-                let weight = self.weight(region.bytes(), cell);
-                index.change(region, cell, old_weight, weight);
+                let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
+                index.change(region, cell, old, new);
             }
-            Index::Minimum(index) => {
-                index.update(region, cell, |region, cell| self.cost(region, cell));
-            }
+            Index::Minimum(index) => self.update_minimum(region, index, cell, 0),
         }
+    }
+
+    /// Updates the minima over a cell as if excluded cells of its group did not exist.
+    #[inline(always)]
+    pub fn update_minimum<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        index: &MinimumIndex,
+        cell: u64,
+        excluded: u16,
+    ) {
+        let group = cell / FANOUT;
+        let costs = self.costs(region.bytes(), group, excluded);
+        index.update(region, group, least(&costs));
     }
 
     /// Raises the priority of a cell: it is chosen later next time.

@@ -1,6 +1,6 @@
 //! The levels of an index over cells: each node summarizes 16 cells, or 16 nodes below it.
 //!
-//! With 1000 cells there are 63 nodes over cells and 4 nodes over those; these 4 are the top.
+//! 16 cells are a group; group number g is the cells 16·g to 16·g + 15. With 1000 cells there are 63 nodes over cells and 4 nodes over those; these 4 are the top.
 //! Finding a cell reads one group of 16 numbers per level, and so does a change: O(log n), with
 //! nodes of less than three bits per cell in total.
 
@@ -25,6 +25,13 @@ impl Level {
     #[inline(always)]
     pub fn at(&self, node: u64) -> usize {
         self.first_byte + node as usize * self.node_bytes
+    }
+
+    /// Returns the number of the first node under a parent, and the bytes of all nodes under it.
+    #[inline(always)]
+    pub fn under<'a>(&self, region: &'a [u8], parent: u64) -> (u64, &'a [u8]) {
+        let nodes = children(parent, self.count);
+        (nodes.start, &region[self.at(nodes.start)..self.at(nodes.end)])
     }
 }
 
@@ -76,12 +83,6 @@ impl IndexLevels {
     #[inline(always)]
     pub fn top(&self) -> &Level {
         &self.levels[self.depth - 1]
-    }
-
-    /// Returns the cells under a node over cells.
-    #[inline(always)]
-    pub fn cells_under(&self, node: u64) -> std::ops::Range<u64> {
-        children(node, self.cells)
     }
 }
 

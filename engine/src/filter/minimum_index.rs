@@ -1,9 +1,9 @@
-//! Finds the cell with the least cost, in O(log n).
+//! Finds the group of cells with the least cost, in O(log n).
 //!
-//! The costs themselves are not stored: they follow from the cells. Each node holds the least cost
-//! under it. Of cells with equal costs, the first is found.
+//! The costs of cells are not stored: they follow from the cells. Each node holds the least cost
+//! under it. Of groups with equal costs, the first is found; its owner then looks at the 16 cells.
 
-use super::index_levels::{FANOUT, IndexLevels, Level, children};
+use super::index_levels::{FANOUT, IndexLevels, Level};
 use crate::bytes::{read_u32, write_u32};
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -34,56 +34,40 @@ impl MinimumIndex {
         self.levels.end
     }
 
+    /// Returns the costs of the nodes under a parent; [`NEVER`] where there is none.
     #[inline(always)]
-    fn node(&self, region: &[u8], level: &Level, node: u64) -> u32 {
-        read_u32(region, level.at(node)) ^ self.untouched
+    fn costs(&self, region: &[u8], level: &Level, parent: u64) -> Costs {
+        let (_, nodes) = level.under(region, parent);
+        let mut costs = [NEVER; FANOUT as usize];
+        for (cost, node) in costs.iter_mut().zip(nodes.chunks_exact(4)) {
+            *cost = read_u32(node, 0) ^ self.untouched;
+        }
+        costs
     }
 
-    /// Returns the first child with the least cost, and the cost.
+    /// Returns the first group with the least cost; None if every cost is [`NEVER`].
     #[inline(always)]
-    fn least_child(&self, region: &[u8], level: &Level, parent: u64) -> (u64, u32) {
-        least(children(parent, level.count), |node| {
-            self.node(region, level, node)
-        })
-    }
-
-    /// Returns the first cell with the least cost; None if every cost is [`NEVER`].
-    pub fn find(&self, region: &[u8], cost: impl Fn(u64) -> u32) -> Option<u64> {
+    pub fn find(&self, region: &[u8]) -> Option<u64> {
         let mut node = 0;
         for level in self.levels.all().iter().rev() {
-            let (child, least) = self.least_child(region, level, node);
-            if least == NEVER {
-                return None;
-            }
-            node = child;
+            node = node * FANOUT + first_least(&self.costs(region, level, node))?;
         }
-        let (cell, least) = least(self.levels.cells_under(node), cost);
-        (least != NEVER).then_some(cell)
+        Some(node)
     }
 
-    /// Updates the nodes over a cell whose cost changed.
+    /// Records the least cost of a group.
     #[inline(always)]
-    pub fn update<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        cell: u64,
-        cost: impl Fn(&[u8], u64) -> u32,
-    ) {
-        let mut node = cell / FANOUT;
-        let cells = self.levels.cells_under(node);
-        let (_, mut minimum) = least(cells, |cell| cost(region.bytes(), cell));
-        let mut levels = self.levels.all().iter();
-        while let Some(level) = levels.next() {
+    pub fn update<R: Region + ?Sized>(&self, region: &mut R, group: u64, cost: u32) {
+        let (mut node, mut minimum) = (group, cost);
+        for level in self.levels.all() {
             let at = level.at(node);
             let stored = minimum ^ self.untouched;
             if read_u32(region.bytes(), at) == stored {
                 return;
             }
             write_u32(region.bytes_mut(at..at + 4), 0, stored);
-            if levels.len() > 0 {
-                node /= FANOUT;
-                (_, minimum) = self.least_child(region.bytes(), level, node);
-            }
+            node /= FANOUT;
+            minimum = least(&self.costs(region.bytes(), level, node));
         }
     }
 
@@ -94,17 +78,22 @@ impl MinimumIndex {
     }
 }
 
-/// Returns the first of some cells or nodes with the least cost.
+/// The costs of 16 cells or nodes.
+pub(super) type Costs = [u32; FANOUT as usize];
+
+/// Returns the least cost. The compiler makes vector instructions of this.
 #[inline(always)]
-fn least(range: std::ops::Range<u64>, cost: impl Fn(u64) -> u32) -> (u64, u32) {
-    let mut found = (range.start, NEVER);
-    for it in range {
-        let cost = cost(it);
-        if cost < found.1 {
-            found = (it, cost);
-        }
-    }
-    found
+pub(super) fn least(costs: &Costs) -> u32 {
+    costs.iter().fold(NEVER, |least, &cost| least.min(cost))
+}
+
+/// Returns the number of the first with the least cost; None if every cost is [`NEVER`].
+#[inline(always)]
+pub(super) fn first_least(costs: &Costs) -> Option<u64> {
+    let least = least(costs);
+    let equal = (0..).zip(costs).map(|(i, &cost)| u32::from(cost == least) << i);
+    let equal: u32 = equal.fold(0, |mask, bit| mask | bit);
+    (least != NEVER).then(|| equal.trailing_zeros().into())
 }
 
 #[cfg(test)]
@@ -115,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_least_cell_is_that_of_a_linear_search(
+        fn the_least_group_is_that_of_a_linear_search(
             cells in 1usize..700, untouched: bool,
             changes in proptest::collection::vec((any::<u16>(), 0u32..40), 0..200),
         ) {
@@ -126,11 +115,14 @@ mod tests {
             for (cell, cost) in changes {
                 let cell = usize::from(cell) % cells;
                 costs[cell] = if cost == 0 { NEVER } else { cost };
-                index.update(&mut region[..], cell as u64, |_, cell| costs[cell as usize]);
+                let group = cell / 16;
+                let in_group = costs.iter().skip(16 * group).take(16);
+                let minimum = *in_group.min().expect("a cell");
+                index.update(&mut region[..], group as u64, minimum);
                 let least = *costs.iter().min().expect("a cell");
-                let first = costs.iter().position(|&cost| cost == least).map(|cell| cell as u64);
-                let found = index.find(&region, |cell| costs[cell as usize]);
-                prop_assert_eq!(found, first.filter(|_| least != NEVER));
+                let first = costs.iter().position(|&cost| cost == least);
+                let first = first.map(|cell| cell as u64 / 16);
+                prop_assert_eq!(index.find(&region), first.filter(|_| least != NEVER));
             }
         }
     }

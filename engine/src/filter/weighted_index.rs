@@ -1,56 +1,56 @@
-//! Chooses a cell with a probability proportional to its weight, in O(log n).
+//! Chooses a group of cells with a probability proportional to its weight, in O(log n).
 //!
-//! The weights themselves are not stored: they follow from the cells. Each node holds the sum of
-//! the weights under it. To choose, a number below the total is drawn and the cell in whose part
-//! of the total it lies is found from the top: with the weights 2, 0, 5, 1 the numbers 0 and 1
-//! belong to the first cell, 2 to 6 to the third and 7 to the fourth.
+//! The weights of cells are not stored: they follow from the cells. Each node holds the sum of the
+//! weights under it. To choose, a number below the total is drawn, and the cell in whose part of
+//! the total it lies is found from the top: with the weights 2, 0, 5, 1 the numbers 0 and 1 belong
+//! to the first cell, 2 to 6 to the third and 7 to the fourth. The index finds the group; its
+//! owner then looks at the 16 cells.
 //!
 //! In a region of zeros every cell has the weight `untouched`. If that is not 0, nodes hold how
 //! much less than that their cells have.
 
-use super::index_levels::{FANOUT, IndexLevels, Level, children};
+use super::index_levels::{FANOUT, IndexLevels, Level};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 
 /// The largest weight: 16 cells of it fit into a node over cells.
-pub(super) const MAX_WEIGHT: u64 = 1 << 20;
+pub(super) const MAX_WEIGHT: u32 = 1 << 20;
 
 /// Sums of weights.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeightedIndex {
     levels: IndexLevels,
     /// The weight of each cell in a region of zeros: 0, or the largest weight.
-    untouched: u64,
+    untouched: u32,
 }
 
-/// A chosen cell.
+/// A search for the cell of a number below the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The cell.
-    pub cell: u64,
-    /// The sum of the weights of the cells before it.
-    pub start: u64,
-    /// Its weight.
-    pub weight: u64,
+pub(super) struct Search {
+    /// The number.
+    pub target: u64,
+    /// The number within the group.
+    pub left: u64,
+    /// The group of cells; before that, a node on the way to it.
+    pub group: u64,
 }
 
-/// A search on its way down.
-#[derive(Clone, Copy, Debug, Default)]
-struct Search {
-    /// The node, or the cell at the end.
-    node: u64,
-    /// What is left of the number drawn.
-    left: u64,
-    target: u64,
+impl Search {
+    /// Returns the search for a number, at the top.
+    #[inline(always)]
+    pub fn new(target: u64) -> Self {
+        Search {
+            target,
+            left: target,
+            group: 0,
+        }
+    }
 }
-
-/// Searches in groups of so many advance together, so that their cache misses overlap.
-const TOGETHER: usize = 8;
 
 impl WeightedIndex {
     /// Lays out the nodes from a byte offset.
-    pub fn new(cells: u64, first_byte: usize, alignment: usize, untouched: u64) -> Self {
+    pub fn new(cells: u64, first_byte: usize, alignment: usize, untouched: u32) -> Self {
         WeightedIndex {
             levels: IndexLevels::new(cells, first_byte, 8, alignment),
             untouched,
@@ -66,28 +66,28 @@ impl WeightedIndex {
     #[inline(always)]
     pub fn total(&self, region: &[u8]) -> u64 {
         let top = self.levels.top();
-        let stored: u64 = (0..top.count).map(|node| stored(region, top, node)).sum();
-        self.weight_of(stored, self.levels.cells)
-    }
-
-    #[inline(always)]
-    fn weight_of(&self, stored: u64, cells: u64) -> u64 {
+        let (_, nodes) = top.under(region, 0);
+        let stored = match top.node_bytes {
+            4 => sum(nodes.chunks_exact(4), |node| read_u32(node, 0).into()),
+            _ => sum(nodes.chunks_exact(8), |node| read_u64(node, 0)),
+        };
         match self.untouched {
             0 => stored,
-            untouched => (untouched * cells).saturating_sub(stored),
+            untouched => (u64::from(untouched) * self.levels.cells).saturating_sub(stored),
         }
     }
 
     /// Records that the weight of a cell changed.
     #[inline(always)]
-    pub fn change<R: Region + ?Sized>(&self, region: &mut R, cell: u64, old: u64, new: u64) {
+    pub fn change<R: Region + ?Sized>(&self, region: &mut R, cell: u64, old: u32, new: u32) {
+        if old == new {
+            return;
+        }
+        let (old, new) = (u64::from(old), u64::from(new));
         let added = match self.untouched {
             0 => new.wrapping_sub(old),
             _ => old.wrapping_sub(new),
         };
-        if added == 0 {
-            return;
-        }
         let mut node = cell;
         for level in self.levels.all() {
             node /= FANOUT;
@@ -103,62 +103,18 @@ impl WeightedIndex {
         }
     }
 
-    /// Finds the cells in whose parts of the total the targets lie. Each target is below the
-    /// total. `weight` returns the weight of a cell.
-    pub fn find_all(
-        &self,
-        region: &[u8],
-        targets: impl ExactSizeIterator<Item = u64>,
-        weight: impl Fn(u64) -> u64,
-        choices: &mut [Choice],
-    ) {
-        let mut targets = targets.zip(choices).fuse();
-        loop {
-            let mut searches = [Search::default(); TOGETHER];
-            let mut found: [Option<&mut Choice>; TOGETHER] = [const { None }; TOGETHER];
-            let mut count = 0;
-            for (target, choice) in targets.by_ref().take(TOGETHER) {
-                searches[count] = Search {
-                    node: 0,
-                    left: target,
-                    target,
-                };
-                found[count] = Some(choice);
-                count += 1;
-            }
-            if count == 0 {
-                return;
-            }
-            self.descend(region, &mut searches[..count]);
-            for (search, choice) in searches.iter().zip(found.into_iter().flatten()) {
-                *choice = self.cell_of(search, &weight);
-            }
-        }
-    }
-
-    /// Finds one cell; see [`find_all`](WeightedIndex::find_all).
-    pub fn find(&self, region: &[u8], target: u64, weight: impl Fn(u64) -> u64) -> Choice {
-        let mut search = [Search {
-            node: 0,
-            left: target,
-            target,
-        }];
-        self.descend(region, &mut search);
-        self.cell_of(&search[0], &weight)
-    }
-
-    /// Advances searches from the top to nodes over cells.
+    /// Advances searches from the top to their groups. They advance together, so that their cache
+    /// misses overlap.
     #[inline(always)]
-    fn descend(&self, region: &[u8], searches: &mut [Search]) {
+    pub fn find_groups(&self, region: &[u8], searches: &mut [Search]) {
+        let levels = self.levels.all();
         // The number of cells under a whole node.
-        let mut width = FANOUT.pow(self.levels.all().len() as u32);
-        for (depth, level) in self.levels.all().iter().enumerate().rev() {
+        let mut width = FANOUT.pow(levels.len() as u32);
+        for (depth, level) in levels.iter().enumerate().rev() {
             for search in &mut *searches {
                 self.step(region, level, width, search);
-                if let Some(below) = depth.checked_sub(1) {
-                    let below = &self.levels.all()[below];
-                    let first = (search.node * FANOUT).min(below.count - 1);
-                    prefetch(region, below.at(first));
+                if depth > 0 {
+                    prefetch(region, levels[depth - 1].at(search.group * FANOUT));
                 }
             }
             width /= FANOUT;
@@ -169,38 +125,25 @@ impl WeightedIndex {
     /// are less than that, the last child is taken.
     #[inline(always)]
     fn step(&self, region: &[u8], level: &Level, width: u64, search: &mut Search) {
-        let group = children(search.node, level.count);
-        let mut chosen = group.start;
-        let last = group.end.saturating_sub(1);
-        for node in group {
-            let cells = width.min(self.levels.cells - node * width);
-            let sum = self.weight_of(stored(region, level, node), cells);
-            if search.left < sum || node == last {
-                chosen = node;
-                break;
-            }
-            search.left -= sum;
-        }
-        search.node = chosen;
-    }
-
-    /// Finds the cell under a node over cells.
-    #[inline(always)]
-    fn cell_of(&self, search: &Search, weight: &impl Fn(u64) -> u64) -> Choice {
-        let mut left = search.left;
-        let mut last = Choice::default();
-        for cell in self.levels.cells_under(search.node) {
-            last = Choice {
-                cell,
-                start: search.target - left,
-                weight: weight(cell),
-            };
-            if left < last.weight {
-                return last;
-            }
-            left -= last.weight;
-        }
-        last
+        let (first, nodes) = level.under(region, search.group);
+        let count = (nodes.len() / level.node_bytes) as u64;
+        let whole = u64::from(self.untouched) * width;
+        let weight_of = |i: u64, stored: u64| match self.untouched {
+            0 => stored,
+            // Only the last node may have fewer cells; nothing comes after it.
+            _ if i + 1 < count => whole.saturating_sub(stored),
+            _ => u64::MAX,
+        };
+        let (passed, before) = match level.node_bytes {
+            4 => passed(search.left, nodes.chunks_exact(4), |i, node| {
+                weight_of(i, read_u32(node, 0).into())
+            }),
+            _ => passed(search.left, nodes.chunks_exact(8), |i, node| {
+                weight_of(i, read_u64(node, 0))
+            }),
+        };
+        search.left -= before;
+        search.group = first + passed.min(count.saturating_sub(1));
     }
 
     /// Prefetches the node over a cell.
@@ -210,12 +153,28 @@ impl WeightedIndex {
     }
 }
 
+/// Returns how many nodes lie entirely before a number, and the sum of their weights. There is no
+/// branch per node: which one it is cannot be predicted.
 #[inline(always)]
-fn stored(region: &[u8], level: &Level, node: u64) -> u64 {
-    match level.node_bytes {
-        4 => u64::from(read_u32(region, level.at(node))),
-        _ => read_u64(region, level.at(node)),
+fn passed<'a>(
+    number: u64,
+    nodes: impl Iterator<Item = &'a [u8]>,
+    weight: impl Fn(u64, &[u8]) -> u64,
+) -> (u64, u64) {
+    let (mut sum, mut passed, mut before) = (0u64, 0, 0);
+    for (i, node) in (0..).zip(nodes) {
+        sum = sum.saturating_add(weight(i, node));
+        let passes = sum <= number;
+        passed += u64::from(passes);
+        before = if passes { sum } else { before };
     }
+    (passed, before)
+}
+
+/// Returns the sum of what is stored in nodes.
+#[inline(always)]
+fn sum<'a>(nodes: impl Iterator<Item = &'a [u8]>, read: impl Fn(&[u8]) -> u64) -> u64 {
+    nodes.fold(0, |sum: u64, node| sum.wrapping_add(read(node)))
 }
 
 #[cfg(test)]
@@ -226,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_cell_of_every_number_is_that_of_a_linear_search(
+        fn the_group_of_every_number_is_that_of_a_linear_search(
             cells in 1usize..700, untouched: bool,
             changes in proptest::collection::vec((any::<u16>(), 0..=MAX_WEIGHT), 0..200),
             numbers in proptest::collection::vec(any::<u64>(), 1..40),
@@ -240,26 +199,25 @@ mod tests {
                 index.change(&mut region[..], cell as u64, weights[cell], weight);
                 weights[cell] = weight;
             }
-            let total: u64 = weights.iter().sum();
+            let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
             prop_assert_eq!(index.total(&region), total);
             if total == 0 {
                 return Ok(());
             }
-            let targets: Vec<u64> = numbers.iter().map(|number| number % total).collect();
-            let mut found = vec![Choice::default(); targets.len()];
-            let weight = |cell: u64| weights[cell as usize];
-            index.find_all(&region, targets.iter().copied(), weight, &mut found);
-            for (&target, choice) in targets.iter().zip(found) {
-                let mut start = 0;
+            let targets = numbers.iter().map(|number| number % total);
+            let mut searches: Vec<Search> = targets.map(Search::new).collect();
+            index.find_groups(&region, &mut searches);
+            for search in searches {
+                let mut end = 0;
                 let cell = weights.iter().position(|&weight| {
-                    start += weight;
-                    target < start
+                    end += u64::from(weight);
+                    search.target < end
                 }).expect("below the total");
-                let expected = Choice {
-                    cell: cell as u64, start: start - weights[cell], weight: weights[cell],
-                };
-                prop_assert_eq!(choice, expected);
-                prop_assert_eq!(index.find(&region, target, weight), expected);
+                let group = cell / FANOUT as usize;
+                let before: u64 =
+                    weights[..16 * group].iter().map(|&weight| u64::from(weight)).sum();
+                prop_assert_eq!(search.group, group as u64);
+                prop_assert_eq!(search.left, search.target - before);
             }
         }
     }
