@@ -1,11 +1,11 @@
-//! Extracts and hashes the keys of lines, and their times, in one thread or several.
+//! Extracts and hashes the keys of lines, their times and importance, in one thread or several.
 
-use dedupstore::lines::{KeyReader, Line, TimeReader};
+use dedupstore::lines::{ImportanceReader, KeyReader, LEAST_IMPORTANCE, Line, TimeReader};
 use dedupstore::{KeyHasher, Observation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Failure;
-use crate::line_times::{FirstTime, WithoutTime};
+use crate::line_times::{FirstTime, Unreadable};
 
 /// The batch size from which several threads are faster than one.
 pub const MIN_PARALLEL_LINES: usize = 2048;
@@ -16,7 +16,8 @@ pub struct BatchHasher {
     observations: Vec<Observation>,
     /// The indices of the lines without a key, in order.
     without_key: Vec<u32>,
-    without_time: WithoutTime,
+    without_time: Unreadable,
+    without_importance: Unreadable,
     /// Present if lines have their own time.
     first_time: Option<FirstTime>,
     workers: Vec<Worker>,
@@ -26,14 +27,16 @@ pub struct BatchHasher {
 struct Worker {
     reader: LineReader,
     without_key: Vec<u32>,
-    without_time: WithoutTime,
+    without_time: Unreadable,
+    without_importance: Unreadable,
 }
 
-/// Finds the key of a line, and its time if lines have their own.
+/// Finds the key of a line, and its time and importance if lines have their own.
 #[derive(Clone)]
 pub struct LineReader {
     pub keys: KeyReader,
     pub times: Option<TimeReader>,
+    pub importance: Option<ImportanceReader>,
 }
 
 /// The keys of a batch of lines.
@@ -43,7 +46,9 @@ pub struct HashedBatch<'a> {
     /// The indices of the other lines.
     pub without_key: &'a [u32],
     /// Those with a key and without a readable time, if lines have their own.
-    pub without_time: WithoutTime,
+    pub without_time: Unreadable,
+    /// Those with a key and without a readable importance, if lines have one.
+    pub without_importance: Unreadable,
 }
 
 impl BatchHasher {
@@ -69,13 +74,15 @@ impl BatchHasher {
         let worker = |_| Worker {
             reader: reader.clone(),
             without_key: Vec::new(),
-            without_time: WithoutTime::default(),
+            without_time: Unreadable::default(),
+            without_importance: Unreadable::default(),
         };
         Ok(BatchHasher {
             hasher,
             observations: vec![Observation::default(); limit],
             without_key: Vec::new(),
-            without_time: WithoutTime::default(),
+            without_time: Unreadable::default(),
+            without_importance: Unreadable::default(),
             first_time: reader.times.is_some().then(FirstTime::default),
             workers: (0..threads.max(1)).map(worker).collect(),
             pool,
@@ -102,6 +109,7 @@ impl BatchHasher {
                         let keyed = worker.hash_lines(self.hasher, lines, observations);
                         std::mem::swap(&mut self.without_key, &mut worker.without_key);
                         self.without_time = worker.without_time;
+                        self.without_importance = worker.without_importance;
                         keyed
                     }
                     None => 0,
@@ -115,13 +123,15 @@ impl BatchHasher {
             observations: &self.observations[..keyed],
             without_key: &self.without_key,
             without_time: self.without_time,
+            without_importance: self.without_importance,
         }
     }
 
     /// Moves the observations of all workers together; returns their number.
     fn join_shares(&mut self, lines: usize) -> usize {
         self.without_key.clear();
-        self.without_time = WithoutTime::default();
+        self.without_time = Unreadable::default();
+        self.without_importance = Unreadable::default();
         let share = lines.div_ceil(self.workers.len());
         let mut keyed = 0;
         for (number, worker) in self.workers.iter().enumerate() {
@@ -136,6 +146,8 @@ impl BatchHasher {
             self.without_key
                 .extend(missing.map(|line| line + start as u32));
             self.without_time.append(worker.without_time, start as u32);
+            self.without_importance
+                .append(worker.without_importance, start as u32);
         }
         keyed
     }
@@ -176,21 +188,39 @@ impl Worker {
         observations: &mut [Observation],
     ) -> usize {
         self.without_key.clear();
-        self.without_time = WithoutTime::default();
-        let LineReader { keys, times } = &mut self.reader;
-        if let Some(times) = times {
-            let without_time = &mut self.without_time;
+        self.without_time = Unreadable::default();
+        self.without_importance = Unreadable::default();
+        let LineReader {
+            keys,
+            times,
+            importance,
+        } = &mut self.reader;
+        if times.is_some() || importance.is_some() {
+            let (without_time, without_importance) =
+                (&mut self.without_time, &mut self.without_importance);
+            let mut tick = |line: &[u8], number: u32| match times {
+                None => 0,
+                Some(times) => times.tick(line).unwrap_or_else(|| {
+                    without_time.add(number);
+                    0
+                }),
+            };
+            let mut importance = |line: &[u8], number: u32| match importance {
+                None => 0,
+                Some(importance) => importance.importance(line).unwrap_or_else(|| {
+                    without_importance.add(number);
+                    LEAST_IMPORTANCE
+                }),
+            };
             return hash_keys(
                 keys,
                 lines,
                 observations,
                 &mut self.without_key,
                 |key, number, line| Observation {
-                    tick: times.tick(line).unwrap_or_else(|| {
-                        without_time.add(number);
-                        0
-                    }),
-                    ..hasher.fingerprint(key).into()
+                    fingerprint: hasher.fingerprint(key),
+                    tick: tick(line, number),
+                    importance: importance(line, number),
                 },
             );
         }
@@ -237,7 +267,10 @@ fn hash_keys(
 
 #[cfg(test)]
 mod tests {
-    use dedupstore::lines::{KeySelector, Normalization, TimeFormat, TimeRule, TimeSelector};
+    use dedupstore::lines::{
+        ImportanceFormat, ImportanceRule, KeySelector, Normalization, TimeFormat, TimeRule,
+        ValueSelector,
+    };
 
     use super::*;
 
@@ -259,15 +292,20 @@ mod tests {
             .collect();
         let selector = KeySelector::field(2, None).expect("from 1");
         let times = TimeRule {
-            selector: TimeSelector::Field {
+            selector: ValueSelector::Field {
                 index: 0,
                 delimiter: None,
             },
             format: TimeFormat::Seconds,
         };
+        let importance = ImportanceRule {
+            selector: times.selector.clone(),
+            format: ImportanceFormat::Number,
+        };
         let reader = LineReader {
             keys: KeyReader::new(selector, Normalization::None),
             times: Some(TimeReader::new(times)),
+            importance: Some(ImportanceReader::new(importance)),
         };
         let hash = |threads: usize, count: usize| {
             let hasher = KeyHasher::new(7);
@@ -278,6 +316,7 @@ mod tests {
                 hashed.observations.to_vec(),
                 hashed.without_key.to_vec(),
                 hashed.without_time,
+                hashed.without_importance,
             )
         };
         for count in [0, 1, 1024, 1025, 4999, 5000] {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use dedupstore::lines::{KeyReader, KeyRule, TimeReader};
+use dedupstore::filter::Needs;
+use dedupstore::lines::{ImportanceReader, KeyReader, KeyRule, TimeReader};
 use dedupstore_view::{LimitReached, drop_chance_warning};
 use serde_json::json;
 
@@ -16,6 +17,7 @@ use crate::error::Failure;
 use crate::input::{Block, Inputs, ReadInputs};
 use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
 use crate::metrics::Metrics;
+use crate::missing_importance;
 use crate::missing_keys;
 use crate::missing_times;
 use crate::progress::Progress;
@@ -67,14 +69,16 @@ impl<'a> FilterRun<'a> {
     fn settings(
         &self,
         rule: &KeyRule,
-        needs_time: bool,
+        needs: Needs,
         limit: Option<FprLimit>,
     ) -> FilterSettings {
-        let time = rule.time.clone().filter(|_| needs_time);
+        let time = rule.time.clone().filter(|_| needs.tick);
+        let importance = rule.importance.clone().filter(|_| needs.importance);
         FilterSettings {
             reader: LineReader {
                 keys: KeyReader::of(rule.clone()),
                 times: time.map(TimeReader::new),
+                importance: importance.map(ImportanceReader::new),
             },
             print: match (self.arguments.annotate, self.arguments.repeated) {
                 (true, _) => Print::All,
@@ -133,8 +137,11 @@ impl<'a> FilterRun<'a> {
         }
         let before = seen.status();
         let metrics = self.start_metrics(seen, before)?;
-        let needs_time = seen.filter().needs().tick;
-        let settings = self.settings(rule, needs_time, self.limit(of_store));
+        let needs = seen.filter().needs();
+        if needs.importance && rule.importance.is_none() && !self.quiet {
+            standard_error::message(missing_importance::NO_OPTION);
+        }
+        let settings = self.settings(rule, needs, self.limit(of_store));
         let line_end = settings.line_end;
         let finished_at_close = metrics
             .as_ref()
@@ -226,6 +233,10 @@ impl<'a> FilterRun<'a> {
         self.counts.without_time.load(Ordering::Relaxed)
     }
 
+    fn without_importance(&self) -> u64 {
+        self.counts.without_importance.load(Ordering::Relaxed)
+    }
+
     fn too_long(&self) -> u64 {
         self.counts.too_long.load(Ordering::Relaxed)
     }
@@ -250,9 +261,15 @@ impl<'a> FilterRun<'a> {
             self.counts.first_without_time.load(Ordering::Relaxed),
             judged - self.without_key(),
         );
+        let without_importance = missing_importance::message(
+            rule,
+            self.without_importance(),
+            self.counts.first_without_importance.load(Ordering::Relaxed),
+            judged - self.without_key(),
+        );
         let ahead = missing_times::ahead(outcome.after.clock);
         if !self.quiet {
-            let messages = [missing, too_long, without_time, ahead];
+            let messages = [missing, too_long, without_time, without_importance, ahead];
             for message in messages.into_iter().flatten() {
                 standard_error::message(message);
             }
@@ -278,6 +295,7 @@ impl<'a> FilterRun<'a> {
             "without_key": self.without_key(),
             "too_long": self.too_long(),
             "lines_without_time": self.without_time(),
+            "lines_without_importance": self.without_importance(),
             "late": after.clock.late,
             "ahead": after.clock.ahead,
             "bytes": outcome.bytes,

@@ -93,6 +93,21 @@ pub fn names_with_window() -> Vec<&'static str> {
         .collect()
 }
 
+/// Fails if the importance of lines is asked for, and the filter does not use it.
+pub fn check_importance_is_used(spec: &FilterSpec, has_importance: bool) -> Result<(), Failure> {
+    if !has_importance || spec.descriptor().needs.importance {
+        return Ok(());
+    }
+    let all = registry().iter();
+    let names: Vec<&str> = all.filter(|it| it.needs.importance).map(|it| it.name).collect();
+    Err(Failure::Usage(format!(
+        "{spec} does not use the importance of lines; filters that do: {}. `dedupstore simulate` \
+         and `dedupstore advise --weight-by-importance` compare all filters by importance. Give \
+         --filter SPEC, or omit --importance-field and --importance-json-key",
+        names.join(", ")
+    )))
+}
+
 /// Fails if times of lines are asked for, and the filter does not use times.
 pub fn check_times_are_used(spec: &FilterSpec, has_time: bool) -> Result<(), Failure> {
     if !has_time || spec.window_seconds().is_some() {

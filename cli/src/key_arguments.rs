@@ -7,13 +7,14 @@ use dedupstore::lines::{
 };
 
 use crate::error::Failure;
+use crate::importance_arguments::ImportanceArguments;
 use crate::time_arguments::TimeArguments;
 use crate::value_parsers;
 
 /// Which part of a line is the key, and what ends a line. A store records these options when it
 /// is created. Later runs use what it records: options that are given must agree with it.
 #[derive(Clone, Debug, Args)]
-#[command(group = ArgGroup::new("separated").multiple(true).args(["fields", "time_field"]))]
+#[command(group = ArgGroup::new("separated").multiple(true).args(["fields", "time_field", "importance_field"]))]
 pub struct KeyArguments {
     /// Use the N-th field of a line as its key, counted from 1, or several fields, as in 1,7,
     /// 1-3 or 2-
@@ -69,6 +70,9 @@ pub struct KeyArguments {
 
     #[command(flatten)]
     time: TimeArguments,
+
+    #[command(flatten)]
+    importance: ImportanceArguments,
 }
 
 fn normalize_help() -> String {
@@ -104,6 +108,7 @@ impl KeyArguments {
                 (false, false) => None,
             },
             time: self.time.options(self.delimiter),
+            importance: self.importance.options(self.delimiter),
         }
     }
 

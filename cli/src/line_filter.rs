@@ -14,6 +14,7 @@ use crate::batch_hasher::{BatchHasher, HashedBatch, LineReader, MIN_PARALLEL_LIN
 use crate::closed_pipe;
 use crate::drop_guard::{DropGuard, FprLimit};
 use crate::error::Failure;
+use crate::line_times::Unreadable;
 use crate::metrics::Metrics;
 use crate::output::Output;
 
@@ -65,6 +66,10 @@ pub struct RunCounts {
     pub without_time: AtomicU64,
     /// The number of the first such line, from 1.
     pub first_without_time: AtomicU64,
+    /// The number of lines with a key and without a readable importance, if lines have one.
+    pub without_importance: AtomicU64,
+    /// The number of the first such line, from 1.
+    pub first_without_importance: AtomicU64,
     /// The number of bytes read from all inputs, before decompression.
     pub consumed_bytes: Arc<AtomicU64>,
 }
@@ -254,6 +259,7 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
             observations,
             without_key,
             without_time,
+            without_importance,
         } = self.hasher.hash(lines);
         let (guard, printer) = (&mut self.guard, &mut self.printer);
         let numbers = self.lines..self.lines + lines.len() as u64;
@@ -271,25 +277,33 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         };
         let verdicts = &mut self.verdicts[..observations.len()];
         let printed = self.seen.observe_then(observations, verdicts, deliver)?;
-        if without_time.count > 0 {
-            let first = self.lines + u64::from(without_time.first) + 1;
-            if self
-                .counts
-                .without_time
-                .fetch_add(without_time.count, Ordering::Relaxed)
-                == 0
-            {
-                self.counts
-                    .first_without_time
-                    .store(first, Ordering::Relaxed);
-            }
-        }
+        let counts = &self.counts;
+        count_lines(
+            without_time,
+            self.lines,
+            &counts.without_time,
+            &counts.first_without_time,
+        );
+        count_lines(
+            without_importance,
+            self.lines,
+            &counts.without_importance,
+            &counts.first_without_importance,
+        );
         self.lines += lines.len() as u64;
         if !without_key.is_empty() {
             let count = without_key.len() as u64;
             self.counts.without_key.fetch_add(count, Ordering::Relaxed);
         }
         Ok(printed)
+    }
+}
+
+/// Counts the lines of a batch without a readable value, and notes the first of them. `before` is
+/// the number of lines before the batch.
+fn count_lines(without: Unreadable, before: u64, count: &AtomicU64, first: &AtomicU64) {
+    if without.count > 0 && count.fetch_add(without.count, Ordering::Relaxed) == 0 {
+        first.store(before + u64::from(without.first) + 1, Ordering::Relaxed);
     }
 }
 

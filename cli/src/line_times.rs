@@ -7,15 +7,15 @@ use crate::machine_clock::unix_seconds;
 /// How far the first time may be ahead of the machine's clock, as for the engine.
 const TOLERANCE_SECONDS: u64 = 86_400;
 
-/// Lines with a key and without a readable time.
+/// Lines with a key and without a readable time or importance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WithoutTime {
+pub struct Unreadable {
     pub count: u64,
     /// The index of the first one in the batch.
     pub first: u32,
 }
 
-impl WithoutTime {
+impl Unreadable {
     /// Counts a line by its index.
     #[inline]
     pub fn add(&mut self, line: u32) {
@@ -26,7 +26,7 @@ impl WithoutTime {
     }
 
     /// Adds the lines of a later part of the batch, which starts at an index.
-    pub fn append(&mut self, later: WithoutTime, start: u32) {
+    pub fn append(&mut self, later: Unreadable, start: u32) {
         if self.count == 0 {
             self.first = later.first + start;
         }

@@ -1,6 +1,6 @@
 //! The times of a log's lines, for `simulate` and the adviser.
 
-use dedupstore::Fingerprint;
+use dedupstore::Observation;
 use dedupstore::lines::{KeyRule, LineClock, TimeReader};
 use dedupstore_view::span_option;
 
@@ -19,7 +19,7 @@ pub struct LogClock {
     /// The time of the last line that has one.
     last: Option<u32>,
     /// The keys before the first time. They count at it.
-    before: Vec<Fingerprint>,
+    before: Vec<Observation>,
     keys: u64,
     without_time: u64,
     first_without_time: u64,
@@ -64,13 +64,13 @@ impl LogClock {
         !matches!(self.source, Source::None)
     }
 
-    /// Passes a key and its time to `record`. A line without a readable time has that of the line
+    /// Passes an observation with its time to `record`. A line without a readable time has that of the line
     /// before; keys before the first time are passed with it.
     pub fn record(
         &mut self,
-        fingerprint: Fingerprint,
+        observation: Observation,
         line: &[u8],
-        mut record: impl FnMut(Fingerprint, u32),
+        mut record: impl FnMut(Observation),
     ) {
         self.keys += 1;
         let seconds = match &mut self.source {
@@ -94,13 +94,13 @@ impl LogClock {
         };
         match tick {
             Some(tick) => {
-                for fingerprint in self.before.drain(..) {
-                    record(fingerprint, tick);
+                for observation in self.before.drain(..) {
+                    record(Observation { tick, ..observation });
                 }
                 self.last = Some(tick);
-                record(fingerprint, tick);
+                record(Observation { tick, ..observation });
             }
-            None => self.before.push(fingerprint),
+            None => self.before.push(observation),
         }
     }
 

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use dedupstore::KeyHasher;
 use dedupstore::advise::Sample;
 use dedupstore::lab::Truth;
+use dedupstore::{KeyHasher, Observation};
 
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::log_clock::{self, LogClock};
+use crate::log_importance::LogImportance;
 use crate::missing_keys;
 use crate::standard_error;
 use crate::table::plural;
@@ -33,7 +34,8 @@ impl LogSample {
 }
 
 /// Reads a log, or standard input. Fails if it has no key. If a window is asked for, reads the
-/// times of lines, too, and fails if they have none.
+/// times of lines, too, and fails if they have none. If the options say where the importance of
+/// lines is, the sample has it.
 pub fn read(
     log: Option<PathBuf>,
     arguments: &KeyArguments,
@@ -49,16 +51,19 @@ pub fn read(
     let mut truth = Truth::for_fingerprints();
     let mut sample = Sample::default();
     let mut lines = 0u64;
+    let mut importance = LogImportance::new(&rule);
     let mut record = |line: &[u8], clock: &mut Option<LogClock>| {
         lines += 1;
         if let Some(key) = keys.key(line) {
-            let fingerprint = hasher.fingerprint(key);
-            truth.is_first(fingerprint.0);
+            let weight = importance.as_mut().map_or(0, |importance| importance.of(line));
+            let observation = Observation {
+                importance: weight,
+                ..hasher.fingerprint(key).into()
+            };
+            truth.is_first(observation.fingerprint.0);
             match clock {
-                None => sample.record(fingerprint),
-                Some(clock) => {
-                    clock.record(fingerprint, line, |it, tick| sample.record_at(it, tick))
-                }
+                None => sample.record_next(observation),
+                Some(clock) => clock.record(observation, line, |it| sample.record_observation(it)),
             }
         }
     };
@@ -90,6 +95,11 @@ pub fn read(
         if !quiet {
             clock.messages(&rule).for_each(standard_error::message);
         }
+    }
+    if let Some(message) = importance.and_then(|it| it.message(&rule))
+        && !quiet
+    {
+        standard_error::message(message);
     }
     match (lines, truth.distinct()) {
         (0, _) => Err(Failure::Usage(format!(

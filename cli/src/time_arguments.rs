@@ -1,7 +1,7 @@
 //! The options that say where lines have their time.
 
 use clap::Args;
-use dedupstore::lines::{JsonPath, TimeFormat, TimeOptions, TimeSelector};
+use dedupstore::lines::{JsonPath, TimeFormat, TimeOptions, ValueSelector};
 
 use crate::value_parsers;
 
@@ -32,11 +32,11 @@ impl TimeArguments {
     /// Returns the options that were given; None for the time of the machine.
     pub fn options(&self, delimiter: Option<u8>) -> Option<TimeOptions> {
         let selector = match (self.time_field, &self.time_json_key) {
-            (Some(number), _) => TimeSelector::Field {
+            (Some(number), _) => ValueSelector::Field {
                 index: number - 1,
                 delimiter,
             },
-            (None, Some(path)) => TimeSelector::Json(path.clone()),
+            (None, Some(path)) => ValueSelector::Json(path.clone()),
             (None, None) => return None,
         };
         Some(TimeOptions {

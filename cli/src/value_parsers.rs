@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use dedupstore::filter::Descriptor;
-use dedupstore::lines::{Normalization, TimeFormat};
+use dedupstore::lines::{ImportanceFormat, Normalization, TimeFormat};
 use dedupstore::store::Durability;
 use dedupstore::{ByteSize, ByteSizeError, FilterSpec, quantity, registry};
 pub use dedupstore_view::show_bits;
@@ -174,6 +174,14 @@ pub fn time_format() -> impl TypedValueParser<Value = TimeFormat> {
         .iter()
         .map(|it| PossibleValue::new(it.name()));
     Offering::new(names.collect(), str::parse::<TimeFormat>)
+}
+
+/// Parses the format of an importance.
+pub fn importance_format() -> impl TypedValueParser<Value = ImportanceFormat> {
+    let names = ImportanceFormat::ALL
+        .iter()
+        .map(|it| PossibleValue::new(it.name()));
+    Offering::new(names.collect(), str::parse::<ImportanceFormat>)
 }
 
 /// Parses a filter. The default form of every filter is offered by shell completions.

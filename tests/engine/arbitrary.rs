@@ -47,9 +47,9 @@ fn value_of(kind: &Kind, number: u64) -> String {
     }
 }
 
-/// Generates keys that repeat, at short and long gaps, with times.
+/// Generates keys that repeat, at short and long gaps, with times and importance.
 pub fn any_stream(length: Range<usize>) -> impl Strategy<Value = Vec<Observation>> {
-    let keys = proptest::collection::vec((0u64..400, any_gap(), any::<u16>()), length);
+    let keys = proptest::collection::vec((0u64..400, any_gap(), any_importance()), length);
     (any_start(), keys).prop_map(|(start, keys)| {
         let hasher = KeyHasher::new(3);
         let mut newest = start;
@@ -60,6 +60,11 @@ pub fn any_stream(length: Range<usize>) -> impl Strategy<Value = Vec<Observation
         };
         keys.into_iter().map(observation).collect()
     })
+}
+
+/// Generates an importance: mostly in the usual range from 1 to 50, sometimes none, sometimes any.
+pub fn any_importance() -> impl Strategy<Value = u16> {
+    prop_oneof![8 => 1u16..=50, 1 => Just(0u16), 1 => any::<u16>()]
 }
 
 /// Generates the time of the first observation: none, or a usual one.

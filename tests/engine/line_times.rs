@@ -1,6 +1,6 @@
 //! Times of lines against a naive calendar.
 
-use dedupstore::lines::{TimeFormat, TimeReader, TimeRule, TimeSelector};
+use dedupstore::lines::{TimeFormat, TimeReader, TimeRule, ValueSelector};
 use proptest::prelude::*;
 
 const MONTHS: [&str; 12] = [
@@ -95,7 +95,7 @@ impl Written {
 
 fn field(index: usize, delimiter: Option<u8>) -> TimeReader {
     TimeReader::new(TimeRule {
-        selector: TimeSelector::Field { index, delimiter },
+        selector: ValueSelector::Field { index, delimiter },
         format: TimeFormat::Auto,
     })
 }
@@ -140,7 +140,7 @@ proptest! {
     fn no_bytes_make_the_reader_fail(line in proptest::collection::vec(any::<u8>(), 0..80), index in 0usize..6) {
         for delimiter in [None, Some(b' '), Some(b',')] {
             for format in TimeFormat::ALL {
-                let selector = TimeSelector::Field { index, delimiter };
+                let selector = ValueSelector::Field { index, delimiter };
                 let mut reader = TimeReader::new(TimeRule { selector, format });
                 if let Some(tick) = reader.tick(&line) {
                     prop_assert!(tick > 0);
@@ -152,7 +152,7 @@ proptest! {
     #[test]
     fn what_looks_like_a_time_does_not_make_the_reader_fail(line in "[\\[\"]?[0-9]{1,4}[-/]?[0-9A-Z]{0,3}[-/]?[0-9]{0,4}[T: ]?[0-9:.,+Z \\]-]{0,24}") {
         for format in TimeFormat::ALL {
-            let selector = TimeSelector::Field { index: 0, delimiter: None };
+            let selector = ValueSelector::Field { index: 0, delimiter: None };
             TimeReader::new(TimeRule { selector, format }).tick(line.as_bytes());
         }
     }

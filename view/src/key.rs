@@ -3,7 +3,9 @@
 //! Rules come as text, as a store records them. A rule that this build does not know, because it
 //! lacks a feature or because the rule is newer, is shown as it is recorded.
 
-use dedupstore::lines::{KeyRule, KeySelector, TimeFormat, TimeRule, TimeSelector};
+use std::fmt::Display;
+
+use dedupstore::lines::{KeyRule, KeySelector, ValueRule, ValueSelector};
 
 /// Describes the key of a line: `field 7, separated by `,``.
 pub fn key_in_words(rule: &str) -> String {
@@ -92,27 +94,35 @@ pub fn key_options(rule: &KeyRule) -> Vec<String> {
         "" => {}
         option => words.push(option.to_owned()),
     }
+    // One option names the delimiter of the key, of the time and of the importance.
+    let has_delimiter = |words: &[String]| words.iter().any(|word| word == "--delimiter");
     if let Some(time) = &rule.time {
-        // One option names the delimiter of the key and of the time.
-        let has_delimiter = words.iter().any(|word| word == "--delimiter");
-        words.extend(time_words(time, !has_delimiter));
+        words.extend(value_words("time", time, !has_delimiter(&words)));
+    }
+    if let Some(importance) = &rule.importance {
+        words.extend(value_words("importance", importance, !has_delimiter(&words)));
     }
     words
 }
 
-fn time_words(time: &TimeRule, with_delimiter: bool) -> Vec<String> {
-    let mut words = match &time.selector {
-        TimeSelector::Field { index, delimiter } => {
-            let mut words = vec!["--time-field".to_owned(), (index + 1).to_string()];
+/// Returns the options for the time or the importance.
+fn value_words<F: Display + Default + PartialEq>(
+    name: &str,
+    value: &ValueRule<F>,
+    with_delimiter: bool,
+) -> Vec<String> {
+    let mut words = match &value.selector {
+        ValueSelector::Field { index, delimiter } => {
+            let mut words = vec![format!("--{name}-field"), (index + 1).to_string()];
             if let Some(byte) = delimiter.filter(|_| with_delimiter) {
                 words.extend(["--delimiter".to_owned(), delimiter_word(byte)]);
             }
             words
         }
-        TimeSelector::Json(path) => vec!["--time-json-key".to_owned(), path.to_string()],
+        ValueSelector::Json(path) => vec![format!("--{name}-json-key"), path.to_string()],
     };
-    if time.format != TimeFormat::Auto {
-        words.extend(["--time-format".to_owned(), time.format.to_string()]);
+    if value.format != F::default() {
+        words.extend([format!("--{name}-format"), value.format.to_string()]);
     }
     words
 }
@@ -122,13 +132,32 @@ fn time_words(time: &TimeRule, with_delimiter: bool) -> Vec<String> {
 pub(crate) fn time_options(rule: &str) -> String {
     let rule = rule.parse::<KeyRule>();
     let time = rule.ok().and_then(|rule| rule.time);
-    time.map_or(String::new(), |time| quoted_words(&time_words(&time, true)))
+    time.map_or(String::new(), |time| {
+        quoted_words(&value_words("time", &time, true))
+    })
 }
 
 /// Returns the words after "was created" for the time of a rule.
 pub(crate) fn created_for_time(rule: &str) -> String {
     match time_options(rule).as_str() {
         "" => "for the time of the machine".to_owned(),
+        options => format!("with {options}"),
+    }
+}
+
+/// Returns the options for the importance of a rule, as a shell needs them; empty for none.
+pub(crate) fn importance_options(rule: &str) -> String {
+    let rule = rule.parse::<KeyRule>();
+    let importance = rule.ok().and_then(|rule| rule.importance);
+    importance.map_or(String::new(), |importance| {
+        quoted_words(&value_words("importance", &importance, true))
+    })
+}
+
+/// Returns the words after "was created" for the importance of a rule.
+pub(crate) fn created_for_importance(rule: &str) -> String {
+    match importance_options(rule).as_str() {
+        "" => "for lines without importance".to_owned(),
         options => format!("with {options}"),
     }
 }
@@ -236,6 +265,16 @@ mod tests {
                 "--time-field 4 --delimiter ','",
             ),
             ("line,time-json=at", "the whole line", "--time-json-key at"),
+            (
+                "field=1,importance=2,importance-format=depth",
+                "field 1, separated by spaces or tabs",
+                "--field 1 --importance-field 2 --importance-format depth",
+            ),
+            (
+                "line,time=4,time-delimiter=%2C,importance=5,importance-delimiter=%2C",
+                "the whole line",
+                "--time-field 4 --delimiter ',' --importance-field 5",
+            ),
         ] {
             assert_eq!(key_in_words(rule), words);
             let found = match rule.parse::<KeyRule>() {

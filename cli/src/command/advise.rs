@@ -65,6 +65,11 @@ pub struct Arguments {
     #[arg(long, value_name = "WHICH", default_value = "balanced")]
     prefer: Prefer,
 
+    /// Let an error weigh as much as the importance of its line in the LOG. Filters that use
+    /// importance are then candidates, too; one that does not may be better even so
+    #[arg(long, requires = "log", requires = "importance", conflicts_with = "window")]
+    weight_by_importance: bool,
+
     #[command(flatten)]
     key: KeyArguments,
 
@@ -101,7 +106,8 @@ Examples:
   dedupstore advise last-month.txt.gz --memory 16MiB --expect 50M
   dedupstore advise access.log --field 7 --max-fpr 1% --json
   dedupstore advise --expect 10M --max-fpr 0.1% --prefer no-repeats
-  dedupstore advise access.log --field 7 --window 7d --time-field 4";
+  dedupstore advise access.log --field 7 --window 7d --time-field 4
+  dedupstore advise links.tsv --field 1 --importance-field 2 --weight-by-importance";
 
 /// The number of runners-up in the table.
 const RUNNERS_UP: usize = 5;
@@ -130,6 +136,13 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
                 .to_owned(),
         ));
     }
+    if rule.importance.is_some() && !arguments.weight_by_importance {
+        return Err(Failure::Usage(
+            "the importance of lines has a meaning only with --weight-by-importance; give it, or \
+             omit --importance-field and --importance-json-key"
+                .to_owned(),
+        ));
+    }
     let log = match &arguments.log {
         Some(log) => {
             let log = Some(log.clone());
@@ -151,6 +164,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         cost_fn: arguments.cost_fn,
         preference: arguments.prefer.into(),
         sample: log.as_ref().map(|log| &log.sample),
+        weighted: arguments.weight_by_importance,
         ..Question::of_memory(memory_bits(&arguments, distinct)?)
     };
     let advice = advise(&question)?;
@@ -192,7 +206,11 @@ fn create_line(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Stri
         _ => bytes.to_string(),
     };
     let filter = &advice.choice.filter;
-    let options = match key_options_quoted(rule) {
+    let mut rule = rule.clone();
+    rule.importance = rule
+        .importance
+        .filter(|_| filter.descriptor().needs.importance);
+    let options = match key_options_quoted(&rule) {
         options if options.is_empty() => options,
         options => format!(" {options}"),
     };
@@ -207,17 +225,34 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
         value_parsers::show_bits(question.memory_bits),
         advice.reason
     );
+    if question.weighted {
+        text += "Rates are shares of the importance of new keys and of repeats.\n";
+    }
     text += &format!(
         "Expected over the whole stream: false positive rate {}, false negative rate {}{}.\n{}\n",
         percent(Some(choice.fpr)),
         percent(Some(choice.fnr)),
         ranges(choice),
-        certainty(&advice.confidence),
+        certainty(question, &advice.confidence),
     );
+    if let Some(other) = &advice.other_kind {
+        let kind = match other.filter.descriptor().needs.importance {
+            true => "uses importance",
+            false => "does not use importance",
+        };
+        text += &format!(
+            "For comparison: the best filter that {kind} is {}; its errors cost {} of the \
+             importance, those of the choice {}.\n",
+            other.filter,
+            percent(Some(other.cost)),
+            percent(Some(choice.cost)),
+        );
+    }
     if let Some(papers) = &advice.papers {
         text += &format!("For comparison: {papers}.\n");
     }
-    if let Some(least) = advice.least_fpr.filter(|_| question.window.is_none()) {
+    let bound = advice.least_fpr;
+    if let Some(least) = bound.filter(|_| question.window.is_none() && !question.weighted) {
         text += &format!(
             "Lower bound: at the end of the stream, when it holds all keys, no filter in this memory \
              that misses no repeat has a false positive rate below {}. The other rates are means \
@@ -245,9 +280,13 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
             ]
         })
         .collect();
+    let cost = match question.weighted {
+        true => "cost/importance",
+        false => "cost/key",
+    };
     text += &format!(
         "\n{}\n{}\n",
-        render(&["filter", "FPR", "FNR", "cost/key"], &rows),
+        render(&["filter", "FPR", "FNR", cost], &rows),
         create_line(question, advice, rule)
     );
     text
@@ -256,7 +295,7 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
 /// Returns the best other filters and those that the text names, the cheapest first.
 fn others(advice: &Advice) -> Vec<&Estimate> {
     let mut others: Vec<&Estimate> = advice.runners_up.iter().take(RUNNERS_UP).collect();
-    for named in &advice.compared {
+    for named in advice.compared.iter().chain(&advice.other_kind) {
         if !others.iter().any(|it| it.filter == named.filter) {
             others.push(named);
         }
@@ -283,7 +322,11 @@ fn ranges(choice: &Estimate) -> String {
     }
 }
 
-fn certainty(sureness: &Confidence) -> String {
+fn certainty(question: &Question<'_>, sureness: &Confidence) -> String {
+    let per = match question.weighted {
+        true => "of the importance",
+        false => "per key",
+    };
     match *sureness {
         Confidence::Assumed {
             near_best_on,
@@ -306,7 +349,7 @@ fn certainty(sureness: &Confidence) -> String {
             };
             format!(
                 "Certainty: measured, {word}. On {} of the log, the next filter costs {} ± {} \
-                 more per key (one standard error).",
+                 more {per} (one standard error).",
                 plural(observations, "key"),
                 percent(Some(ahead)),
                 percent(Some(standard_error)),
@@ -360,6 +403,8 @@ fn as_json(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Value {
         "fnr": advice.choice.fnr,
         "choice": object(&advice.choice),
         "runners_up": runners_up,
+        "weighted": question.weighted,
+        "other_kind": advice.other_kind.as_ref().map(object),
         "keeps_bounds": advice.keeps_bounds,
         "reason": advice.reason,
         "papers": advice.papers,

@@ -13,12 +13,14 @@ use crate::command::advise::Prefer;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::filter_choice::{self, WindowQuestion};
-use crate::given_filter::check_times_are_used;
+use crate::given_filter::{check_importance_is_used, check_times_are_used};
 use crate::key_arguments::KeyArguments;
 use crate::leftovers;
 use crate::log_sample::{self, LogSample};
+use crate::missing_importance;
 use crate::open_store;
 use crate::output::Output;
+use crate::standard_error;
 use crate::value_parsers;
 
 /// Create a store, which remembers keys across crashes and restarts
@@ -103,6 +105,10 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let (options, reason) = choice(&arguments, global.quiet)?;
     let spec = options.spec().cloned().unwrap_or_default();
     check_times_are_used(&spec, rule.time.is_some())?;
+    check_importance_is_used(&spec, rule.importance.is_some())?;
+    if spec.descriptor().needs.importance && rule.importance.is_none() && !global.quiet {
+        standard_error::message(missing_importance::NO_OPTION);
+    }
     let mut options = options.key(rule.clone());
     if let Some(bytes) = arguments.log_size {
         options = options.log_size(bytes);

@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::filter_choice::WindowQuestion;
 use crate::filter_run::FilterRun;
-use crate::given_filter::check_times_are_used;
+use crate::given_filter::{check_importance_is_used, check_times_are_used};
 use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::lookup_backend::LookupBackend;
@@ -252,7 +252,9 @@ fn new_options(arguments: &Arguments) -> Result<CreateOptions, Failure> {
         options = options.filter(chosen.filter);
     }
     let spec = options.spec().cloned().unwrap_or_default();
-    check_times_are_used(&spec, arguments.key.options().time.is_some())?;
+    let key = arguments.key.options();
+    check_times_are_used(&spec, key.time.is_some())?;
+    check_importance_is_used(&spec, key.importance.is_some())?;
     Ok(options)
 }
 

@@ -13,8 +13,8 @@ use crate::value_parsers;
 
 /// Print the keys of a synthetic stream, one per line
 ///
-/// The same stream, count and seed give the same keys on every machine. If keys have an
-/// importance, it follows the key after a tab.
+/// The same stream, count and seed give the same keys on every machine. In the streams
+/// `importance-…`, the importance follows the key after a tab.
 #[derive(Debug, Args)]
 #[command(after_help = streams_help())]
 pub struct Arguments {
@@ -39,6 +39,12 @@ pub struct Arguments {
     /// come one per second, except in `burst`
     #[arg(long)]
     with_time: bool,
+
+    /// Print the importance after each key and a tab; of a crawl, the link depth: the number of
+    /// links from the start to where the page was first found. Read it with --importance-field 2
+    /// --importance-format depth
+    #[arg(long)]
+    with_importance: bool,
 }
 
 /// Returns the list of streams for the help.
@@ -55,6 +61,19 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
             arguments.form
         )));
     }
+    if arguments.with_importance && arguments.form != LogFormat::Keys {
+        return Err(Failure::Usage(format!(
+            "--with-importance is for keys; the lines of --as {} have no importance",
+            arguments.form
+        )));
+    }
+    if arguments.with_importance && !arguments.stream.has_importance() {
+        return Err(Failure::Usage(format!(
+            "the keys of {} have no importance; use importance-linear:X, importance-exponential:X \
+             or crawl:S:P, or omit --with-importance",
+            arguments.stream
+        )));
+    }
     let mut output = Output::standard()?;
     let mut stream = arguments.stream.open(arguments.count, arguments.seed);
     let mut line = Vec::new();
@@ -63,7 +82,11 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
             // Writing to a vector cannot fail.
             let _ = write!(line, "{}\t", stream.next_second());
         }
-        if !arguments.form.append_line(&mut stream, &mut line) {
+        let appended = match arguments.with_importance {
+            true => LogFormat::append_key_and_importance(&mut stream, &mut line),
+            false => arguments.form.append_line(&mut stream, &mut line),
+        };
+        if !appended {
             break;
         }
         output.put(&line)?;

@@ -25,6 +25,7 @@ mod simulate_slices;
 pub mod simulate_tree;
 mod simulated_log;
 mod verify;
+mod weighted_tables;
 
 use clap::Subcommand;
 

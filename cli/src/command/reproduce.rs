@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 
 use clap::Args;
-use dedupstore::lab::reproduce::{Cell, Job, Outcome, PAPERS, Plan, Reproduced, RunError, cells};
+use dedupstore::lab::reproduce::{
+    Cell, Job, Metric, Outcome, PAPERS, Plan, Reproduced, RunError, cells,
+};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
@@ -66,6 +68,7 @@ fn help() -> String {
     format!(
         "Papers:\n{papers}\nExamples:\n  dedupstore reproduce 000 4\n  dedupstore reproduce 003 --json\n  \
             dedupstore reproduce 001 9\n  \
+            dedupstore reproduce 002 3\n  \
             dedupstore reproduce 000 9 --row '512 MB' --column SBF --scale 1\n"
     )
 }
@@ -103,7 +106,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         // Cells are printed in the order of the paper, each as soon as all before it are known.
         while let Some((cell, outcome)) = next(&cells, &plan, &outcomes, printed) {
             progress.clear();
-            output.text(&print.cell(&cell.with(&outcome)))?;
+            output.text(&print.cell(&cell.with(outcome)))?;
             output.flush()?;
             printed += 1;
         }
@@ -117,11 +120,11 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
 fn next<'a>(
     cells: &'a [Cell],
     plan: &Plan,
-    outcomes: &[Option<Outcome>],
+    outcomes: &'a [Option<Outcome>],
     index: usize,
-) -> Option<(&'a Cell, Outcome)> {
+) -> Option<(&'a Cell, &'a Outcome)> {
     let cell = cells.get(index)?;
-    Some((cell, outcomes[plan.job_of[index]]?))
+    Some((cell, outcomes[plan.job_of[index]].as_ref()?))
 }
 
 /// Executes the jobs in several threads. Passes the number of finished jobs, the index of the
@@ -225,7 +228,11 @@ impl Printer {
             cell.column.to_owned(),
             cell.metric.name().to_owned(),
             cell.paper_value.map_or("–".to_owned(), |it| it.to_string()),
-            cell.measured.map_or("–".to_owned(), significant),
+            match (cell.measured, cell.metric) {
+                (Some(measured), _) => significant(measured),
+                (None, Metric::Crossover) => "none".to_owned(),
+                (None, _) => "–".to_owned(),
+            },
             cell.deviation
                 .map_or("–".to_owned(), |share| format!("{:+.1} %", 100.0 * share)),
             note.map_or(String::new(), |index| format!("[{}]", index + 1)),

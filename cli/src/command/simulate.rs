@@ -23,6 +23,7 @@ use crate::key_arguments::KeyArguments;
 use crate::missing_keys;
 use crate::output::Output;
 use crate::standard_error;
+use crate::command::weighted_tables::weighted_tables;
 use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
@@ -32,6 +33,11 @@ use crate::value_parsers;
 /// of new keys reported as seen: they are dropped. FNR, the false negative rate, is the share of
 /// repeats reported as new: they pass. Lines without a key are skipped. The same input, filter,
 /// memory and seed give the same numbers on every machine and in the browser.
+///
+/// If lines have an importance, errors are also weighted by it: weighted FP and FN are the
+/// importance of wrong verdicts as a share of the importance of all keys. The crossover point is the
+/// importance from which on a filter lets fewer repeats through than a stable Bloom filter in the
+/// same memory; `none` if there is no such importance.
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub struct Arguments {
@@ -105,6 +111,7 @@ fn help() -> String {
          dedupstore simulate links.txt --memory 16KiB --memory 64KiB\n  \
          dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
          dedupstore simulate access.log --field 7 --tree dense:levels=3,fanout=4 --producer-field 1\n  \
+         dedupstore simulate links.tsv --field 1 --importance-field 2 --filter stable --filter blocked\n  \
          dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n  \
          dedupstore simulate --stream shuffle:20 --count 100k --memory-bits 169700 --slices vertical:40 --failed 8 --rule live-zero:x=3\n\n\
          {}\n\n{}",
@@ -134,6 +141,11 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         true => vec![given("bloom")?.with_window(None)?],
         false => filters(&arguments.filters, arguments.window)?,
     };
+    let rule = arguments.key.rule()?;
+    let is_weighted = match &arguments.stream {
+        Some(stream) => stream.has_importance(),
+        None => rule.importance.is_some(),
+    };
     let with_filters = |mut simulation: Simulation| -> Result<Simulation, Failure> {
         if arguments.slices.is_given() {
             let slices = &arguments.slices;
@@ -144,6 +156,9 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
             for filter in &filters {
                 simulation.add_filter(filter, memory_bits)?;
             }
+        }
+        if is_weighted {
+            simulation.add_references()?;
         }
         Ok(simulation)
     };
@@ -161,7 +176,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
             let mut simulation = with_filters(empty)?;
             let log = SimulatedLog {
                 inputs: &inputs,
-                rule: arguments.key.rule()?,
+                rule: rule.clone(),
                 times: times(&arguments.filters, arguments.window, &arguments.key)?,
                 window: arguments.window,
                 quiet: global.quiet,
@@ -177,7 +192,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let Skipped { without_key, .. } = skipped;
     let lines = simulation.count() + without_key;
-    let missing = missing_keys::message(&arguments.key.rule()?, without_key, lines, "skipped");
+    let missing = missing_keys::message(&rule, without_key, lines, "skipped");
     if let Some(missing) = missing
         && !global.quiet
     {
@@ -398,7 +413,7 @@ fn as_table(runs: &[RunSummary]) -> String {
             ],
             &rows,
         ),
-    )
+    ) + &weighted_tables(runs)
 }
 
 /// Says within how many keys half and nine tenths of the repeats lie.

@@ -1,13 +1,14 @@
 //! The log of `dedupstore simulate`.
 
-use dedupstore::KeyHasher;
 use dedupstore::lab::Simulation;
 use dedupstore::lines::{KeyReader, KeyRule};
+use dedupstore::{KeyHasher, Observation};
 
 use super::simulate::WallClock;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::log_clock::{self, LogClock};
+use crate::log_importance::LogImportance;
 use crate::standard_error;
 
 /// Whether the times of lines are read.
@@ -44,13 +45,33 @@ impl SimulatedLog<'_> {
         let hasher: KeyHasher = simulation.hasher();
         let mut skipped = Skipped::default();
         let mut clock = (self.times != Times::Unused).then(|| LogClock::new(&self.rule));
-        let mut push = |line: &[u8], clock: &mut Option<LogClock>| match (keys.key(line), clock) {
-            (None, _) => skipped.without_key += 1,
-            (Some(key), None) => simulation.push_key(key, &wall),
-            (Some(key), Some(clock)) => {
-                clock.record(hasher.fingerprint(key), line, |fingerprint, tick| {
-                    simulation.push_fingerprint_at(fingerprint, tick, &wall);
-                });
+        let mut importance = LogImportance::new(&self.rule);
+        let mut push = |line: &[u8], clock: &mut Option<LogClock>| {
+            let Some(key) = keys.key(line) else {
+                skipped.without_key += 1;
+                return;
+            };
+            let weight = importance.as_mut().map(|importance| importance.of(line));
+            let observation = Observation {
+                importance: weight.unwrap_or(0),
+                ..hasher.fingerprint(key).into()
+            };
+            let mut observe = |observation: Observation, is_timed: bool| {
+                let fingerprint = observation.fingerprint;
+                match (weight.is_some(), is_timed) {
+                    (true, _) => {
+                        let tick = is_timed.then_some(observation.tick);
+                        simulation.push_weighted(fingerprint, observation.importance, tick, &wall);
+                    }
+                    (false, true) => {
+                        simulation.push_fingerprint_at(fingerprint, observation.tick, &wall);
+                    }
+                    (false, false) => simulation.push_fingerprint(fingerprint, &wall),
+                }
+            };
+            match clock {
+                None => observe(observation, false),
+                Some(clock) => clock.record(observation, line, |timed| observe(timed, true)),
             }
         };
         self.inputs
@@ -77,6 +98,11 @@ impl SimulatedLog<'_> {
             if !self.quiet {
                 clock.messages(&self.rule).for_each(standard_error::message);
             }
+        }
+        if let Some(message) = importance.and_then(|it| it.message(&self.rule))
+            && !self.quiet
+        {
+            standard_error::message(message);
         }
         Ok(skipped)
     }

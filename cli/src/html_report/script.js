@@ -42,8 +42,13 @@ const CURVES = [
   { column: 2, title: 'Repeats let through', note: 'share of the repeats in each interval (FNR)' },
   { column: 3, title: 'Load', note: 'share of the cells in use' },
 ];
+const IMPORTANCE_CURVES = [
+  { rate: 'i_fn', title: 'Repeats let through, by importance', note: 'share of all keys of the importance' },
+  { rate: 'i_fp', title: 'New keys dropped, by importance', note: 'share of all keys of the importance' },
+];
 
 const runs = data.runs;
+const isWeighted = runs.some((run) => run.summary.importance.length > 0);
 const errors = (run) => run.summary.fp + run.summary.fn;
 const memories = [...new Set(runs.map((run) => run.summary.memory_bits))].sort((a, b) => a - b);
 
@@ -248,10 +253,44 @@ function curveChart({ column, title, note }) {
   );
 }
 
+function importanceChart({ rate, title, note }) {
+  const memory = Number(find('memory').value);
+  const shown = filters.filter((filter) => filter.shown && runIn(filter, memory) !== undefined);
+  const curves = shown.map((filter) => ({ filter, rates: runIn(filter, memory).summary.importance }));
+  const groups = runs[0].summary.importance;
+  const [first, last] = [groups[0].from, groups.at(-1).to];
+  const xOf = ({ from, to }) => ((from + to) / 2 - first) / Math.max(1, last - first);
+  const top = nice(Math.max(0, ...curves.flatMap(({ rates }) => rates.map((it) => it[rate]))));
+  const chart = frame(
+    `${title}, ${note}`,
+    [0, 0.25, 0.5, 0.75, 1].map((share) => [share, grouped(Math.round(first + (last - first) * share))]),
+    [0, 0.25, 0.5, 0.75, 1].map((share) => [share, percent(top * share)]),
+  );
+  for (const { filter, rates } of curves) {
+    const point = (it, i) =>
+      `${i === 0 ? 'M' : 'L'}${chart.x(xOf(it)).toFixed(1)} ${chart.y(it[rate] / top).toFixed(1)}`;
+    chart.svg.append(series(filter, rates.map(point).join('')));
+  }
+  const readout = readable(chart, groups.map(xOf), (at) => {
+    const { from, to } = groups[at];
+    const values = curves.map(({ filter, rates }) => ({ filter, value: rates[at]?.[rate] ?? null }));
+    return `importance ${from === to ? from : `${from} to ${to}`}: ${describeValues(values)}`;
+  });
+  return element(
+    'div',
+    { class: 'chart' },
+    element('h3', {}, title),
+    element('p', {}, note),
+    chart.svg,
+    readout,
+  );
+}
+
 function draw() {
   FRAME.width = Math.max(280, find('by-memory').clientWidth);
   memoryChart();
   find('charts').replaceChildren(...CURVES.map(curveChart));
+  if (isWeighted) find('importance-charts').replaceChildren(...IMPORTANCE_CURVES.map(importanceChart));
 }
 
 function show(isShown) {
@@ -315,6 +354,13 @@ function fillTable() {
       ['hottest site', (run) => percent(run.summary.hottest)],
     );
   }
+  if (isWeighted) {
+    COLUMNS.push(
+      ['weighted FP', (run) => percent(run.summary.wfp)],
+      ['weighted FN', (run) => percent(run.summary.wfn)],
+      ['crossover', (run) => run.summary.crossover ?? 'none'],
+    );
+  }
   const header = COLUMNS.map(([title]) => element('th', { scope: 'col' }, title));
   const sorted = runs.toSorted(
     (a, b) => a.summary.memory_bits - b.summary.memory_bits || errors(a) - errors(b),
@@ -336,6 +382,7 @@ if (runs.length === 0) {
   const { count, distinct, repeats } = runs[0].summary;
   find('facts').textContent = `${plural(count, 'key')}, ${grouped(distinct)} distinct, ${plural(repeats, 'repeat')}`;
   find('answer').textContent = answer();
+  find('importance').hidden = !isWeighted;
   find('memory').append(...memories.map((bits) => element('option', { value: bits }, size(bits))));
   find('memory').value = memories.at(-1);
   addEventListener('resize', () => {

@@ -110,6 +110,9 @@ pub struct Advice {
     /// How the best filter of the papers compares: a sentence like `reason`. None if it was not
     /// considered or is the choice.
     pub papers: Option<String>,
+    /// If errors are weighted by importance: the best filter that uses importance, or the best that
+    /// does not if the choice does.
+    pub other_kind: Option<Estimate>,
     /// How reliable the choice is.
     pub confidence: Confidence,
     /// The filter with the lowest mean cost, if it is not the choice, and why not.
@@ -181,7 +184,12 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
             compared.push(estimate);
         }
     }
+    let uses_importance = |it: &Estimate| candidate::uses_importance(&it.filter);
+    let other_kind = all
+        .iter()
+        .find(|it| question.weighted && uses_importance(it) != uses_importance(&choice));
     Ok(Advice {
+        other_kind: other_kind.cloned(),
         reason: reason::of(question, &choice, keeps_bounds),
         papers,
         keeps_bounds,

@@ -26,9 +26,9 @@ const LEADERS: usize = 4;
 /// The last round tries the neighbours of the best at most this many times.
 const MAX_STEPS: usize = 4;
 /// Enough errors to distinguish two candidates that differ by 10 %.
-const ENOUGH_ERRORS: u64 = 1000;
+const ENOUGH_ERRORS: f64 = 1000.0;
 /// If the best makes hardly any errors, this many more may be chance.
-const FEW: u64 = 20;
+const FEW: f64 = 20.0;
 /// A candidate that costs more than this many times the best in the first pass runs in no other.
 const MAY_BE_BEST: f64 = 1.5;
 /// The greatest number of passes over the sample, and of observations in all of them.
@@ -116,28 +116,28 @@ impl<'a> Round<'a> {
 
     /// Returns FPR and FNR: as measured, combined with theory if it was computed.
     fn rates(&self, result: &TrialResult) -> (f64, f64) {
-        let (dropped, missed) = result.errors();
-        let rate = |errors: u64, of: u64, predicted: Option<f64>| {
-            combined_rate(errors, of.max(1), predicted)
+        let ((dropped, missed), (new, repeats)) = (result.errors(), result.occurrences());
+        let rate = |errors: f64, of: f64, predicted: Option<f64>| {
+            combined_rate(errors, of.max(1.0), predicted)
         };
         let predicted = result.predicted;
         (
-            rate(dropped, result.new, predicted.map(|it| it.0)),
-            rate(missed, result.repeats, predicted.map(|it| it.1)),
+            rate(dropped, new, predicted.map(|it| it.0)),
+            rate(missed, repeats, predicted.map(|it| it.1)),
         )
     }
 
     /// Computes the predictions of the candidates that err about as rarely as the best, if the
     /// best errs too rarely to be distinguished from the next.
     fn add_predictions(&mut self) {
-        let errors = |it: &TrialResult| (it.errors().0 + it.errors().1) / it.passes;
-        let least = self.results.iter().map(errors).min().unwrap_or(0);
+        let errors = |it: &TrialResult| (it.errors().0 + it.errors().1) / it.passes as f64;
+        let least = self.results.iter().map(errors).fold(f64::INFINITY, f64::min);
         if least >= ENOUGH_ERRORS {
             return;
         }
         let workload = self.trial.workload();
         for it in &mut self.results {
-            let few = errors(it) <= 2 * least + FEW;
+            let few = errors(it) <= 2.0 * least + FEW;
             if few && it.predicted.is_none() {
                 let prediction = predict(&it.filter, self.trial.memory_bits, &workload);
                 it.predicted = prediction.map(|prediction| (prediction.fpr, prediction.fnr));
@@ -195,13 +195,14 @@ impl<'a> Round<'a> {
         };
         let (question, count) = (self.question, self.trial.count().max(1));
         let errors = best.errors().0 + best.errors().1;
-        let wanted = ENOUGH_ERRORS / errors.max(1);
+        let wanted = (ENOUGH_ERRORS / errors.max(1.0)) as u64;
         let passes = wanted.min(MAX_OBSERVATIONS / count).min(MAX_PASSES);
         let (excess, least) = self.rank(best);
         // This many more errors may be chance.
-        let slack = 3.0 * libm::sqrt(errors as f64 + 1.0) + 3.0;
+        let slack = 3.0 * libm::sqrt(errors + 1.0) + 3.0;
         let greater_cost = question.cost_fp.max(question.cost_fn);
-        let limit = MAY_BE_BEST * least + slack * greater_cost / count as f64;
+        let (new, repeats) = best.occurrences();
+        let limit = MAY_BE_BEST * least + slack * greater_cost / (new + repeats).max(1.0);
         let contends = |it: &TrialResult| {
             let rank = self.rank(it);
             rank.0 <= MAY_BE_BEST * excess && rank.1 <= limit
@@ -223,7 +224,7 @@ impl<'a> Round<'a> {
     fn estimate(&self, result: &TrialResult) -> Estimate {
         let (fpr, fnr) = self.rates(result);
         let cost = self.question.cost(fpr, fnr, result.new_share());
-        let all = (self.trial.count() * result.passes) as f64;
+        let all = (result.new + result.repeats).max(1) as f64;
         let parts = result.dropped.iter().zip(&result.missed);
         let parts = parts.map(|(&dropped, &missed)| {
             let cost = self.question.cost_fp * dropped as f64;
@@ -243,8 +244,7 @@ impl<'a> Round<'a> {
 }
 
 /// Returns the rate of `errors` in `of` observations, combined with a prediction.
-fn combined_rate(errors: u64, of: u64, predicted: Option<f64>) -> f64 {
-    let (errors, of) = (errors as f64, of as f64);
+fn combined_rate(errors: f64, of: f64, predicted: Option<f64>) -> f64 {
     let Some(predicted) = predicted else {
         return errors / of;
     };
@@ -290,21 +290,21 @@ mod tests {
 
     #[test]
     fn theory_ranks_candidates_without_errors() {
-        assert_eq!(combined_rate(0, 1_000_000, Some(0.0)), 0.0);
-        let rare = combined_rate(0, 1_000_000, Some(1e-9));
+        assert_eq!(combined_rate(0.0, 1e6, Some(0.0)), 0.0);
+        let rare = combined_rate(0.0, 1e6, Some(1e-9));
         assert!((0.9e-9..1.1e-9).contains(&rare), "{rare}");
         // A prediction far above the measurement is clamped.
-        assert!(combined_rate(0, 1_000_000, Some(0.5)) < 4e-6);
+        assert!(combined_rate(0.0, 1e6, Some(0.5)) < 4e-6);
     }
 
     #[test]
     fn theory_hardly_changes_a_measured_rate() {
         for wrong in [0.0, 1e-9, 0.5] {
-            let many = combined_rate(10_000, 1_000_000, Some(wrong));
+            let many = combined_rate(10_000.0, 1e6, Some(wrong));
             assert!((many / 0.01 - 1.0).abs() < 0.001, "{many}");
-            let some = combined_rate(100, 1_000_000, Some(wrong));
+            let some = combined_rate(100.0, 1e6, Some(wrong));
             assert!((some / 1e-4 - 1.0).abs() < 0.15, "{some}");
         }
-        assert_eq!(combined_rate(5, 100, None), 0.05);
+        assert_eq!(combined_rate(5.0, 100.0, None), 0.05);
     }
 }

@@ -49,6 +49,10 @@ pub struct Question<'a> {
     pub preference: Preference,
     /// A sample of the stream.
     pub sample: Option<&'a Sample>,
+    /// Whether an error weighs as much as the importance of its key in the sample. Rates are then
+    /// shares of the importance of new keys and of repeats, and filters that use importance are
+    /// candidates.
+    pub weighted: bool,
 }
 
 impl Question<'_> {
@@ -65,6 +69,7 @@ impl Question<'_> {
             cost_fn: 1.0,
             preference: Preference::Balanced,
             sample: None,
+            weighted: false,
         }
     }
 

@@ -8,11 +8,15 @@ use crate::filter::{AnyFilter, PossibleErrors};
 /// Explains why a filter was chosen.
 pub(super) fn of(question: &Question<'_>, choice: &Estimate, meets_bounds: bool) -> String {
     let name = choice.filter.descriptor().name;
+    let by_importance = match question.weighted {
+        true => "weighted by importance, ",
+        false => "",
+    };
     let memory = match question.bits_per_key() {
         Some(bits) if question.window.is_some() => {
             format!("with {} per key in the window", in_bits(bits))
         }
-        Some(bits) => format!("with {} per distinct key", in_bits(bits)),
+        Some(bits) => format!("{by_importance}with {} per distinct key", in_bits(bits)),
         None => "with nothing known about the stream".to_owned(),
     };
     if !meets_bounds {

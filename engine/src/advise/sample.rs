@@ -41,20 +41,34 @@ impl Sample {
     /// Records the next key of the stream. Its time is its position in the stream, from 0: one
     /// second per key.
     pub fn record(&mut self, fingerprint: Fingerprint) {
-        let tick = u32::try_from(self.stream_count).unwrap_or(u32::MAX);
-        self.record_at(fingerprint, tick);
+        self.record_next(fingerprint.into());
     }
 
     /// Records the next key of the stream, with its time.
     pub fn record_at(&mut self, fingerprint: Fingerprint, tick: u32) {
-        self.stream_count += 1;
-        if !is_sampled(fingerprint, self.sample_bits) {
-            return;
-        }
-        self.kept.push(Observation {
+        self.record_observation(Observation {
             tick,
             ..fingerprint.into()
         });
+    }
+
+    /// Records the next observation of the stream. Its time is its position in the stream, as for
+    /// [`record`](Sample::record).
+    pub fn record_next(&mut self, observation: Observation) {
+        let tick = u32::try_from(self.stream_count).unwrap_or(u32::MAX);
+        self.record_observation(Observation {
+            tick,
+            ..observation
+        });
+    }
+
+    /// Records the next observation of the stream, with its time and importance.
+    pub fn record_observation(&mut self, observation: Observation) {
+        self.stream_count += 1;
+        if !is_sampled(observation.fingerprint, self.sample_bits) {
+            return;
+        }
+        self.kept.push(observation);
         while self.kept.len() > self.max && self.sample_bits < 63 {
             self.sample_bits += 1;
             let bits = self.sample_bits;

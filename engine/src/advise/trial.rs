@@ -3,6 +3,10 @@
 //! Errors are counted per group of keys. The errors of different keys are almost independent,
 //! while those of one key depend on each other. So the variance between groups gives the standard
 //! error of the difference between two candidates.
+//!
+//! If errors are weighted, sums of importance take the place of counts. A sum is worth as many errors
+//! as have the same relative standard error: the sum divided by the mean importance, each
+//! observation weighted by its importance.
 
 use super::question::Question;
 use super::sample::{Sample, is_sampled};
@@ -37,18 +41,24 @@ pub(super) struct Trial {
     pub memory_bits: u64,
     /// The time from the earliest to the latest observation.
     seconds: u64,
+    /// Whether errors are weighted by importance.
+    weighted: bool,
+    /// How much weight is worth one observation: 1 if errors are not weighted.
+    unit: f64,
 }
 
-/// The errors of a filter, per group of keys.
+/// The errors of a filter, per group of keys: numbers, or sums of importance.
 #[derive(Clone, Debug)]
 pub(super) struct TrialResult {
     pub filter: FilterSpec,
     pub dropped: [u64; GROUPS],
     pub missed: [u64; GROUPS],
-    /// The number of new keys in all passes.
+    /// The new keys in all passes.
     pub new: u64,
-    /// The number of repeats in all passes.
+    /// The repeats in all passes.
     pub repeats: u64,
+    /// The unit of the trial.
+    pub unit: f64,
     /// The number of passes over the sample.
     pub passes: u64,
     /// FPR and FNR by theory, if computed.
@@ -56,8 +66,15 @@ pub(super) struct TrialResult {
 }
 
 impl TrialResult {
-    pub fn errors(&self) -> (u64, u64) {
-        (self.dropped.iter().sum(), self.missed.iter().sum())
+    /// Returns how many errors of each kind there are, or how many the sums are worth.
+    pub fn errors(&self) -> (f64, f64) {
+        let count = |errors: &[u64]| errors.iter().sum::<u64>() as f64 / self.unit;
+        (count(&self.dropped), count(&self.missed))
+    }
+
+    /// Returns how many new keys and repeats there are, or how many the sums are worth.
+    pub fn occurrences(&self) -> (f64, f64) {
+        (self.new as f64 / self.unit, self.repeats as f64 / self.unit)
     }
 
     pub fn add(&mut self, more: &TrialResult) {
@@ -104,14 +121,37 @@ impl Trial {
             // Not the draw that chose the keys of the sample.
             (Generator::from_state(it.fingerprint.0).draw(1) % GROUPS as u64) as u8
         };
-        Some(Trial {
+        let trial = Trial {
             groups: observations.iter().map(group).collect(),
             observations,
             is_first,
             distinct,
             memory_bits,
             seconds: sample.seconds(),
-        })
+            weighted: question.weighted,
+            unit: 1.0,
+        };
+        Some(trial.with_unit())
+    }
+
+    /// Computes the unit of the weights.
+    fn with_unit(self) -> Self {
+        let weights = || self.observations.iter().map(|it| self.weight(it));
+        let (sum, squares) = weights().fold((0, 0), |(sum, squares), weight| {
+            (sum + weight, squares + weight * weight)
+        });
+        let unit = match sum {
+            0 => 1.0,
+            sum => squares as f64 / sum as f64,
+        };
+        Trial { unit, ..self }
+    }
+
+    fn weight(&self, observation: &Observation) -> u64 {
+        match self.weighted {
+            true => observation.importance.into(),
+            false => 1,
+        }
     }
 
     pub fn count(&self) -> u64 {
@@ -145,6 +185,8 @@ impl Trial {
             distinct,
             memory_bits: (self.memory_bits as f64 * scale) as u64,
             seconds: self.seconds,
+            weighted: self.weighted,
+            unit: self.unit,
         })
     }
 
@@ -192,6 +234,7 @@ impl Trial {
             missed: [0; GROUPS],
             new: 0,
             repeats: 0,
+            unit: self.unit,
             passes: 1,
             predicted: None,
         };
@@ -207,11 +250,11 @@ impl Trial {
                     None => self.is_first[index],
                     Some(window) => window.is_new(observed.fingerprint.0, observed.tick, verdict),
                 };
-                let seen = verdict == Verdict::Seen;
-                result.new += u64::from(first);
-                result.repeats += u64::from(!first);
-                result.dropped[group] += u64::from(first & seen);
-                result.missed[group] += u64::from(!first & !seen);
+                let (seen, weight) = (verdict == Verdict::Seen, self.weight(observed));
+                result.new += weight * u64::from(first);
+                result.repeats += weight * u64::from(!first);
+                result.dropped[group] += weight * u64::from(first & seen);
+                result.missed[group] += weight * u64::from(!first & !seen);
                 index += 1;
             }
         }

@@ -21,6 +21,13 @@ impl Citation {
         year: 2006,
     };
 
+    /// The paper on importance-aware Bloom filters.
+    pub(crate) const BORASKAR_2010: Citation = Citation {
+        authors: "R. Boraskar",
+        title: "An Importance-Aware Bloom Filter for Set Membership Queries in Streaming Data",
+        year: 2010,
+    };
+
     /// The paper on slices, windows, growth and trees of Bloom filters.
     pub(crate) const KOLONIARI_2011: Citation = Citation {
         authors: "G. Koloniari, N. Ntarmos, E. Pitoura, D. Souravlias",

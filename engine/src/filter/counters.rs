@@ -1,7 +1,7 @@
 //! The k counters of a key: what the counting and the stable Bloom filter share.
 
 use super::{CellLayout, Evidence, Verdict};
-use crate::bytes::PackedCells;
+use crate::bytes::{PackedCells, read_u64};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -20,12 +20,17 @@ pub(super) struct Counters {
 impl Counters {
     /// Returns as many counters as the memory holds.
     pub fn new(k: u64, max: u16, memory_bits: u64) -> Self {
-        let packed = PackedCells::holding(max);
+        let width_bits = PackedCells::holding(max).width_bits();
+        Counters::with_count(k, max, memory_bits / u64::from(width_bits))
+    }
+
+    /// Returns `count` counters.
+    pub fn with_count(k: u64, max: u16, count: u64) -> Self {
         Counters {
             k: k as u32,
             max: u32::from(max),
-            packed,
-            count: memory_bits / u64::from(packed.width_bits()),
+            packed: PackedCells::holding(max),
+            count,
         }
     }
 
@@ -63,6 +68,26 @@ impl Counters {
     #[inline(always)]
     pub fn set<R: Region + ?Sized>(&self, region: &mut R, index: u64, value: u32) {
         self.packed.set(region, index, value);
+    }
+
+    /// Returns the values of up to 16 counters from a multiple of 16 on, and anything behind them.
+    /// Their bits begin with a byte, and narrow ones are read at once.
+    #[inline(always)]
+    pub fn values_of(&self, region: &[u8], first: u64, count: usize) -> [u16; 16] {
+        let width_bits = self.width_bits();
+        let at = self.packed.byte_of(first);
+        let mut values = [0; 16];
+        if width_bits <= 4 && at + 8 <= region.len() {
+            let (word, mask) = (read_u64(region, at), (1 << width_bits) - 1);
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = (word >> (i as u32 * width_bits)) as u16 & mask;
+            }
+        } else {
+            for (value, at) in values.iter_mut().zip(first..first + count as u64) {
+                *value = self.get(region, at) as u16;
+            }
+        }
+        values
     }
 
     /// Returns the positions of a key.

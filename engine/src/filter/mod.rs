@@ -33,6 +33,7 @@ filters! {
     window::Window,
     stamped::Stamped,
     apbf::Apbf,
+    ibf::Ibf,
 }
 
 mod any;
@@ -50,10 +51,14 @@ mod descriptor;
 mod drawing;
 mod error;
 mod evidence;
+mod importance_cells;
+mod index_levels;
+mod minimum_index;
 mod observation;
 mod observation_time;
 mod packed_fields;
 mod parameter;
+mod preset;
 mod recency_list;
 mod registers;
 mod rows;
@@ -67,6 +72,7 @@ mod stamp_sweep;
 mod stamps;
 mod suggested_values;
 mod threads;
+mod weighted_index;
 mod window_clock;
 mod window_contents;
 mod window_registers;
@@ -87,6 +93,7 @@ pub use observation::{Observation, Verdict};
 pub(crate) use observation_time::Run;
 pub(crate) use observation_time::{ObservationTime, tick_of};
 pub use parameter::{Kind, Parameter, Value};
+pub use preset::{Preset, presets};
 pub use registers::{Registers, state_digest};
 pub use rows::Rows;
 pub(crate) use rows::{Part, PartWork};

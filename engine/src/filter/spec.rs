@@ -1,19 +1,24 @@
 //! The text form of a filter: `name:param=value,param=value`.
 //!
 //! The command line, the page, documents, stores and tests all use it. A parameter that is
-//! left out has its default value; the printed form always contains every parameter.
+//! left out has its default value; the printed form always contains every parameter. A
+//! [preset](Preset) is a name for a filter with some parameters fixed; the printed form then has
+//! this name and leaves them out.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
 use super::parameter::{Parameter, Value};
+use super::preset::{Preset, presets};
 use super::{DEFAULT_FILTER, Descriptor, registry};
 
 /// A filter of the registry with a value for each of its parameters.
 #[derive(Clone, Debug)]
 pub struct FilterSpec {
     descriptor: &'static Descriptor,
+    /// The name for the fixed parameters, if the text had one and they are unchanged.
+    preset: Option<&'static Preset>,
     values: Vec<Value>,
 }
 
@@ -22,7 +27,29 @@ impl FilterSpec {
     pub fn with_defaults(descriptor: &'static Descriptor) -> Self {
         let parameters = descriptor.parameters.iter();
         let values = parameters.map(|p| p.kind.default_value()).collect();
-        FilterSpec { descriptor, values }
+        FilterSpec {
+            descriptor,
+            preset: None,
+            values,
+        }
+    }
+
+    /// Returns the filter of a preset with every other parameter at its default.
+    pub fn with_preset(preset: &'static Preset) -> Result<Self, SpecError> {
+        let Some(descriptor) = descriptor_of(preset.filter) else {
+            return Err(SpecError::unknown_filter(preset.filter));
+        };
+        let mut spec = FilterSpec::with_defaults(descriptor);
+        for (parameter, value) in preset.fixed {
+            spec.assign(parameter, value)?;
+        }
+        spec.preset = Some(preset);
+        Ok(spec)
+    }
+
+    /// Returns the name of the filter in its text form: that of the registry, or of a preset.
+    pub fn name(&self) -> &'static str {
+        self.preset.map_or(self.descriptor.name, |it| it.name)
     }
 
     /// Returns the filter's entry in the registry.
@@ -86,7 +113,7 @@ impl FilterSpec {
                 allowed: names(self.descriptor.parameters.iter().map(|p| p.name)),
             });
         };
-        self.values[index] = parameter
+        let value = parameter
             .kind
             .parse(text)
             .ok_or_else(|| SpecError::BadValue {
@@ -95,6 +122,10 @@ impl FilterSpec {
                 found: text.to_owned(),
                 allowed: parameter.kind.allowed(),
             })?;
+        if self.values[index] != value && self.preset.is_some_and(|it| it.fixes(name)) {
+            self.preset = None;
+        }
+        self.values[index] = value;
         Ok(())
     }
 }
@@ -109,8 +140,10 @@ impl Eq for FilterSpec {}
 
 impl fmt::Display for FilterSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.descriptor.name)?;
-        for (i, (parameter, value)) in self.values().enumerate() {
+        f.write_str(self.name())?;
+        let is_fixed = |name| self.preset.is_some_and(|preset| preset.fixes(name));
+        let shown = self.values().filter(|(it, _)| !is_fixed(it.name));
+        for (i, (parameter, value)) in shown.enumerate() {
             let separator = if i == 0 { ':' } else { ',' };
             write!(f, "{separator}{}={value}", parameter.name)?;
         }
@@ -126,10 +159,14 @@ impl FromStr for FilterSpec {
             Some((name, rest)) => (name, Some(rest)),
             None => (text, None),
         };
-        let Some(descriptor) = registry().iter().copied().find(|d| d.name == name) else {
-            return Err(SpecError::unknown_filter(name));
+        let mut spec = match presets().iter().find(|preset| preset.name == name) {
+            Some(preset) => FilterSpec::with_preset(preset)?,
+            None => match descriptor_of(name) {
+                Some(descriptor) => FilterSpec::with_defaults(descriptor),
+                None => return Err(SpecError::unknown_filter(name)),
+            },
         };
-        let mut spec = FilterSpec::with_defaults(descriptor);
+        let descriptor = spec.descriptor;
         let mut given: Vec<&str> = Vec::new();
         for part in rest.into_iter().flat_map(|rest| rest.split(',')) {
             let Some((parameter, value)) = part.split_once('=') else {
@@ -239,7 +276,8 @@ impl From<Infallible> for SpecError {
 
 impl SpecError {
     fn unknown_filter(found: &str) -> Self {
-        let known = registry().iter().map(|d| d.name);
+        let presets = presets().iter().map(|preset| preset.name);
+        let known = registry().iter().map(|d| d.name).chain(presets);
         let closest = known
             .clone()
             .min_by_key(|name| strsim::damerau_levenshtein(found, name));
@@ -250,6 +288,10 @@ impl SpecError {
             allowed: names(known),
         }
     }
+}
+
+fn descriptor_of(name: &str) -> Option<&'static Descriptor> {
+    registry().iter().copied().find(|it| it.name == name)
 }
 
 fn hint(suggestion: &Option<&'static str>) -> String {
@@ -290,6 +332,36 @@ mod tests {
     fn the_default_spec_is_the_default_filter() {
         assert_eq!(DEFAULT_FILTER.parse(), Ok(FilterSpec::default()));
         assert_eq!(FilterSpec::default().to_string(), DEFAULT_FILTER);
+    }
+
+    #[test]
+    fn a_preset_is_a_name_for_fixed_parameters() {
+        let spec: FilterSpec = "ibf3:k=4,p=7,max=4".parse().expect("a filter");
+        let text = "ibf3:by=one,map=floor,k=4,p=7,max=4,priority=4,top=50";
+        assert_eq!((spec.name(), spec.to_string().as_str()), ("ibf3", text));
+        let in_full = "ibf:insert=max,delete=probabilistic-p,weight=cumulative";
+        assert_eq!(in_full.parse(), Ok(spec.clone()));
+        let same = spec.with("delete", "probabilistic-p").expect("allowed");
+        assert_eq!(same.name(), "ibf3");
+        let changed = spec.with("delete", "min").expect("allowed");
+        assert!(
+            changed
+                .to_string()
+                .starts_with("ibf:insert=max,delete=min,")
+        );
+        for preset in presets() {
+            let spec = FilterSpec::with_preset(preset).expect(preset.name);
+            assert_eq!(spec.to_string().parse(), Ok(spec.clone()));
+            assert_eq!(spec.name(), preset.name);
+            assert!(
+                preset
+                    .fixed
+                    .iter()
+                    .all(|(name, _)| spec.descriptor.parameter(name).is_some())
+            );
+            assert!(registry().iter().all(|it| it.name != preset.name));
+        }
+        assert!(error_of("ibf7").contains("did you mean `ibf"));
     }
 
     #[test]

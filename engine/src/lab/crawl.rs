@@ -5,6 +5,10 @@
 //! the site (longer gaps), and sometimes to another site (long gaps). After every page has been
 //! found, the crawler starts again, like a recrawl. The graph is not stored: links and addresses
 //! are computed from the page number and the seed.
+//!
+//! The depth of a page is the number of links from the start of the crawl to where the page was
+//! first found. The paper on the importance-aware Bloom filter takes the importance of a page from
+//! it: the deeper, the less important.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -65,6 +69,20 @@ const ANGLES: &[&str] = &[
     "field-notes",
 ];
 
+/// The depth of a page that was not found yet. Greater depths than the one before are not told
+/// apart.
+const UNKNOWN: u8 = u8::MAX;
+
+/// A link that a crawl found.
+#[derive(Clone, Copy, Debug)]
+pub struct Link<'a> {
+    pub address: &'a [u8],
+    /// The number of the page.
+    pub page: u64,
+    /// The depth of the page, which never changes.
+    pub depth: u8,
+}
+
 /// A crawl in progress.
 #[derive(Debug)]
 pub struct Crawl {
@@ -72,6 +90,10 @@ pub struct Crawl {
     /// The number of the first page of each site, and the number of pages at the end.
     starts: Vec<u64>,
     met: Vec<u8>,
+    /// The depth of each page, or `UNKNOWN`.
+    depths: Vec<u8>,
+    /// The depth of the pages that the present links lead to.
+    depth: u8,
     frontier: VecDeque<u64>,
     links: Vec<u64>,
     next: usize,
@@ -93,6 +115,8 @@ impl Crawl {
         Crawl {
             hasher,
             met: vec![0; pages.div_ceil(8) as usize],
+            depths: vec![UNKNOWN; pages as usize],
+            depth: 0,
             starts,
             frontier: VecDeque::new(),
             links: Vec::new(),
@@ -106,13 +130,15 @@ impl Crawl {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Returns the next link: its address and the number of its page.
-    pub fn next_link(&mut self, rng: &mut impl Rng) -> (&[u8], u64) {
+    /// Returns the next link.
+    pub fn next_link(&mut self, rng: &mut impl Rng) -> Link<'_> {
         while self.next == self.links.len() {
             let page = match self.frontier.pop_front() {
                 Some(page) => page,
                 None => self.restart(rng),
             };
+            let from = self.find(page, 0);
+            self.depth = (from + 1).min(UNKNOWN - 1);
             self.collect_links(page, rng);
         }
         let page = self.links[self.next];
@@ -121,7 +147,21 @@ impl Crawl {
             self.frontier.push_back(page);
         }
         self.write_address(page);
-        (&self.address, page)
+        let depth = self.find(page, self.depth);
+        Link {
+            address: &self.address,
+            page,
+            depth,
+        }
+    }
+
+    /// Returns the depth of a page that is found at a depth now.
+    fn find(&mut self, page: u64, depth: u8) -> u8 {
+        let known = &mut self.depths[page as usize];
+        if *known == UNKNOWN {
+            *known = depth;
+        }
+        *known
     }
 
     /// Returns a page to start from: a home page that was not found yet. If there is none, marks
@@ -223,8 +263,9 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
         (0..count)
             .map(|_| {
-                let (address, page) = crawl.next_link(&mut rng);
-                (String::from_utf8(address.to_vec()).expect("text"), page)
+                let link = crawl.next_link(&mut rng);
+                let address = String::from_utf8(link.address.to_vec());
+                (address.expect("text"), link.page)
             })
             .collect()
     }
@@ -247,6 +288,26 @@ mod tests {
         met.sort_unstable();
         met.dedup();
         assert_eq!(met.len() as u64, pages);
+    }
+
+    /// Of a crawl from one home page: links of the home page have depth 1, and pages far from it
+    /// are found deeper.
+    #[test]
+    fn a_page_keeps_the_depth_at_which_it_was_found() {
+        let mut crawl = Crawl::new(1, 2000, 5);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut depth_of: HashMap<u64, u8> = HashMap::new();
+        let mut deepest = 0;
+        for position in 0..60_000 {
+            let link = crawl.next_link(&mut rng);
+            let first = !depth_of.contains_key(&link.page);
+            assert_eq!(*depth_of.entry(link.page).or_insert(link.depth), link.depth);
+            // Breadth first: the depth of newly found pages never falls.
+            assert!(!first || link.page == 0 || link.depth >= deepest, "{position}");
+            deepest = deepest.max(link.depth);
+        }
+        assert_eq!(depth_of[&0], 0, "the home page");
+        assert!((4..50).contains(&deepest), "{deepest}");
     }
 
     #[test]

@@ -19,7 +19,7 @@ const LINES_PER_SECOND: u64 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogFormat {
-    /// One key per line; the importance, if any, follows after a tab.
+    /// One key per line; the importance, if any, follows after a tab, except in a crawl.
     #[default]
     Keys,
     /// A web server's combined log; the key is the requested path.
@@ -47,13 +47,23 @@ impl LogFormat {
 
     /// Appends the next line of a stream. Returns false at the end of the stream.
     pub fn append_line(self, stream: &mut Stream, log: &mut Vec<u8>) -> bool {
+        self.append(stream, log, false)
+    }
+
+    /// Appends the next key of a stream, a tab and its importance, or its link depth if the stream is
+    /// a crawl. Returns false at the end of the stream.
+    pub fn append_key_and_importance(stream: &mut Stream, log: &mut Vec<u8>) -> bool {
+        LogFormat::Keys.append(stream, log, true)
+    }
+
+    fn append(self, stream: &mut Stream, log: &mut Vec<u8>, with_depth: bool) -> bool {
         let position = stream.position();
         let Some(arrival) = stream.next_arrival() else {
             return false;
         };
         // Writing to a vector cannot fail.
         let _ = match self {
-            LogFormat::Keys => key_line(&arrival, log),
+            LogFormat::Keys => key_line(&arrival, with_depth, log),
             LogFormat::AccessLog => access_line(&arrival, position, log),
             LogFormat::Clicks => click_line(&arrival, position, log),
         };
@@ -80,10 +90,12 @@ impl fmt::Display for LogFormat {
     }
 }
 
-fn key_line(arrival: &Arrival<'_>, log: &mut Vec<u8>) -> std::io::Result<()> {
+fn key_line(arrival: &Arrival<'_>, with_depth: bool, log: &mut Vec<u8>) -> std::io::Result<()> {
     log.extend_from_slice(arrival.key);
-    if let Some(importance) = arrival.importance {
-        write!(log, "\t{importance}")?;
+    match (arrival.importance, arrival.depth) {
+        (_, Some(depth)) if with_depth => write!(log, "\t{depth}")?,
+        (Some(importance), None) => write!(log, "\t{importance}")?,
+        _ => {}
     }
     log.push(b'\n');
     Ok(())
@@ -177,6 +189,15 @@ mod tests {
         let parsed: serde_json::Value = serde_json::from_str(&click).expect("JSON");
         assert!(parsed["click"].as_str().expect("text").starts_with('c'));
         assert!(first_line("importance-linear:60", LogFormat::Keys).contains('\t'));
+    }
+
+    #[test]
+    fn the_depth_of_a_crawl_is_appended_if_asked_for() {
+        let spec: StreamSpec = "crawl:3:20".parse().expect("a stream");
+        let mut log = Vec::new();
+        assert!(LogFormat::append_key_and_importance(&mut spec.open(1, 1), &mut log));
+        let line = String::from_utf8(log).expect("text");
+        assert_eq!(line, format!("{}\t0\n", first_line("crawl:3:20", LogFormat::Keys).trim_end()));
     }
 
     #[test]

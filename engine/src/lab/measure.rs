@@ -30,22 +30,26 @@ pub fn measure<F: Filter>(
     let mut window = clock.map(WindowTruth::new);
     loop {
         let tick = stream.next_second();
-        let Some((key, number)) = stream.next_key() else {
+        let Some(arrival) = stream.next_arrival() else {
             break;
         };
         let observation = Observation {
             tick,
-            ..hasher.fingerprint(key).into()
+            importance: arrival.importance.unwrap_or(0),
+            ..hasher.fingerprint(arrival.key).into()
         };
         if let Some(clock) = clock.filter(|clock| clock.kind() == ClockKind::Seconds) {
             registers.advance_clock(clock.step_of(observation.tick));
         }
         let verdict = observe_one(filter, &mut region[..], &mut registers, observation);
         let is_first = match &mut window {
-            Some(window) => window.is_new(number, observation.tick, verdict),
-            None => truth.is_first(number),
+            Some(window) => window.is_new(arrival.number, observation.tick, verdict),
+            None => truth.is_first(arrival.number),
         };
         board.score(&[verdict], &[is_first], registers.occupied());
+        if arrival.importance.is_some() {
+            board.weigh(&[verdict], &[is_first], &[observation]);
+        }
     }
     Ok(board)
 }

@@ -46,5 +46,5 @@ pub use top_keys::TopKeys;
 pub use tree_simulation::{LevelSummary, TreeSimulation, TreeSummary};
 pub(crate) use truth::IdentityHasher;
 pub use truth::Truth;
-pub use weights::Weights;
+pub use weights::{ImportanceRates, Weights};
 pub(crate) use window_truth::WindowTruth;

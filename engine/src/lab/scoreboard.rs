@@ -1,6 +1,7 @@
 //! Counts wrong verdicts along a stream.
 
-use crate::filter::Verdict;
+use super::weights::Weights;
+use crate::filter::{Observation, Verdict};
 
 /// The greatest number of points of a curve. Beyond it, every second point is removed.
 const MAX_POINTS: usize = 256;
@@ -55,6 +56,7 @@ pub struct Scoreboard {
     now: CurvePoint,
     stride: u64,
     curve: Vec<CurvePoint>,
+    weights: Weights,
 }
 
 impl Default for Scoreboard {
@@ -63,6 +65,7 @@ impl Default for Scoreboard {
             now: CurvePoint::default(),
             stride: 16,
             curve: vec![CurvePoint::default()],
+            weights: Weights::default(),
         }
     }
 }
@@ -94,6 +97,17 @@ impl Scoreboard {
         if self.now.position.is_multiple_of(self.stride) {
             self.add_point();
         }
+    }
+
+    /// Compares verdicts with the truth by the importance of the observations, if they have any.
+    /// Besides [`score`](Scoreboard::score).
+    pub fn weigh(&mut self, verdicts: &[Verdict], first: &[bool], observations: &[Observation]) {
+        self.weights.score(verdicts, first, observations);
+    }
+
+    /// The errors by importance.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     fn add_point(&mut self) {

@@ -9,7 +9,7 @@ use super::summary::RunSummary;
 use super::truth::Truth;
 use super::weights::Weights;
 use super::window_truth::WindowTruth;
-use crate::filter::{FilterSpec, Observation, Verdict};
+use crate::filter::{Filter, FilterSpec, Observation, Stable, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
 use crate::theory::{Prediction, Workload, predict};
@@ -36,7 +36,6 @@ pub struct FilterRun {
     set: SeenSet,
     memory_bits: u64,
     scoreboard: Scoreboard,
-    weights: Weights,
     nanoseconds: u64,
     window: Option<WindowedRun>,
 }
@@ -63,7 +62,7 @@ impl FilterRun {
 
     /// The errors weighted by importance.
     pub fn weights(&self) -> &Weights {
-        &self.weights
+        self.scoreboard.weights()
     }
 
     /// The time spent in the filter; 0 if the run was not timed.
@@ -120,6 +119,8 @@ pub struct Simulation {
     truth: Truth,
     runs: Vec<FilterRun>,
     pub(super) sliced: Vec<SlicedRun>,
+    /// Stable Bloom filters that are only compared with.
+    references: Vec<FilterRun>,
     observations: Vec<Observation>,
     /// Numbers or fingerprints by which equal keys are recognized.
     identities: Vec<u64>,
@@ -150,6 +151,7 @@ impl Simulation {
             truth,
             runs: Vec::new(),
             sliced: Vec::new(),
+            references: Vec::new(),
             observations: Vec::with_capacity(BATCH),
             identities: Vec::with_capacity(BATCH),
             numbers: None,
@@ -181,6 +183,51 @@ impl Simulation {
 
     /// Adds a filter.
     pub fn add_filter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
+        let run = self.new_run(spec, memory_bits)?;
+        self.runs.push(run);
+        Ok(())
+    }
+
+    /// Adds the stable Bloom filters that the filters of a stream with importance are compared
+    /// with: for every filter without one in the same memory, one with the same k, p and max as far
+    /// as the filter has them. They take part in [`crossover`](Simulation::crossover) only.
+    pub fn add_references(&mut self) -> Result<(), CreateError> {
+        for index in 0..self.runs.len() {
+            let run = &self.runs[index];
+            if self.reference_of(run).is_some() {
+                continue;
+            }
+            let (spec, memory_bits) = (stable_like(run.set.spec()), run.memory_bits);
+            match self.new_run(&spec, memory_bits) {
+                Ok(reference) => self.references.push(reference),
+                Err(CreateError::OutOfMemory(error)) => return Err(error.into()),
+                // The memory is too small for its cells: there is nothing to compare with.
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the stable Bloom filter that a filter is compared with: in the same memory, with the
+    /// same k, p and max if there is one, and not the filter itself.
+    fn reference_of(&self, run: &FilterRun) -> Option<&FilterRun> {
+        let wanted = stable_like(run.set.spec());
+        let same_memory = |it: &&FilterRun| it.memory_bits == run.memory_bits;
+        let is_stable = |it: &&FilterRun| it.set.spec().descriptor().name == wanted.descriptor().name;
+        let all = || self.runs.iter().chain(&self.references).filter(same_memory);
+        let alike = all().find(|it| *it.set.spec() == wanted);
+        alike.or_else(|| self.runs.iter().filter(same_memory).find(is_stable))
+    }
+
+    /// Returns the crossover point of a filter against a stable Bloom filter in the same memory; see
+    /// [`Weights::crossover`]. None if there is none, if the stream has no importance, if there is
+    /// no such filter, and for a stable Bloom filter.
+    pub fn crossover(&self, run: &FilterRun) -> Option<u16> {
+        let reference = self.reference_of(run)?;
+        run.weights().crossover(reference.weights())
+    }
+
+    fn new_run(&self, spec: &FilterSpec, memory_bits: u64) -> Result<FilterRun, CreateError> {
         let builder = SeenSetBuilder::new(spec)
             .memory_bits(memory_bits)
             .seed(self.hasher.seed());
@@ -193,15 +240,13 @@ impl Simulation {
             first_seen: 0,
             first: 0,
         });
-        self.runs.push(FilterRun {
+        Ok(FilterRun {
             set,
             window,
             memory_bits,
             scoreboard: Scoreboard::default(),
-            weights: Weights::default(),
             nanoseconds: 0,
-        });
-        Ok(())
+        })
     }
 
     /// Returns the hash function of the keys.
@@ -213,6 +258,28 @@ impl Simulation {
     #[inline]
     pub fn push_key(&mut self, key: &[u8], clock: &impl Clock) {
         self.push_fingerprint(self.hasher.fingerprint(key), clock);
+    }
+
+    /// Adds the next key of the stream, with its importance, by its fingerprint under the seed of
+    /// the simulation. Its time is `tick`, or its position in the stream.
+    #[inline]
+    pub fn push_weighted(
+        &mut self,
+        fingerprint: Fingerprint,
+        importance: u16,
+        tick: Option<u32>,
+        clock: &impl Clock,
+    ) {
+        self.is_weighted = true;
+        if let Some(tick) = tick {
+            self.record_tick(tick);
+        }
+        let observation = Observation {
+            importance,
+            tick: tick.unwrap_or(0),
+            ..fingerprint.into()
+        };
+        self.push(observation, fingerprint.0, clock);
     }
 
     /// Adds the next key of the stream, with its time. Equal keys are recognized by their
@@ -306,7 +373,7 @@ impl Simulation {
         let unknown = &self.identities[self.first.len()..];
         self.truth.are_first(unknown, &mut self.first);
         self.gaps.record_all(&self.identities);
-        for run in &mut self.runs {
+        for run in self.runs.iter_mut().chain(&mut self.references) {
             let observations = match &self.numbers {
                 Some((_, numbers)) if run.set.filter().requires_numeric_keys() => numbers,
                 _ => &self.observations,
@@ -331,7 +398,7 @@ impl Simulation {
                 run.scoreboard.score(verdicts, first, occupied);
                 if self.is_weighted {
                     let weighted = &self.observations[from..to];
-                    run.weights.score(verdicts, first, weighted);
+                    run.scoreboard.weigh(verdicts, first, weighted);
                 }
                 from = to;
             }
@@ -372,7 +439,7 @@ impl Simulation {
     pub fn measurements(&self, stream: &str) -> Vec<RunSummary> {
         self.runs
             .iter()
-            .map(|run| RunSummary::of(run, stream, &self.gaps, None))
+            .map(|run| self.summary(run, stream, None))
             .collect()
     }
 
@@ -396,9 +463,27 @@ impl Simulation {
         self.runs
             .iter()
             .zip(self.predictions())
-            .map(|(run, prediction)| RunSummary::of(run, stream, &self.gaps, prediction.as_ref()))
+            .map(|(run, prediction)| self.summary(run, stream, prediction.as_ref()))
             .collect()
     }
+
+    fn summary(&self, run: &FilterRun, stream: &str, prediction: Option<&Prediction>) -> RunSummary {
+        let crossover = self.crossover(run);
+        RunSummary {
+            crossover,
+            ..RunSummary::of(run, stream, &self.gaps, prediction)
+        }
+    }
+}
+
+/// Returns the stable Bloom filter with the k, p and max of a filter, as far as it has them.
+fn stable_like(filter: &FilterSpec) -> FilterSpec {
+    let stable = FilterSpec::with_defaults(&Stable::DESCRIPTOR);
+    let shared = ["k", "p", "max"].into_iter().filter(|name| filter.descriptor().parameter(name).is_some());
+    shared.fold(stable, |stable, name| {
+        let value = filter.integer(name).to_string();
+        stable.with(name, &value).unwrap_or(stable)
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::gap_meter::GapMeter;
 use super::scoreboard::share;
 use super::simulation::FilterRun;
+use super::weights::ImportanceRates;
 use crate::theory::{Prediction, Trust};
 
 /// The greatest number of intervals of the load curve.
@@ -61,6 +62,14 @@ pub struct RunSummary {
     /// The importance of repeats reported New ÷ the importance of all observations, if the stream
     /// has importance.
     pub wfn: Option<f64>,
+    /// The importance of repeats reported Seen ÷ that of all observations reported Seen, if the
+    /// stream has importance.
+    pub precision_w: Option<f64>,
+    /// The importance of repeats reported Seen ÷ that of all repeats, if the stream has importance.
+    pub recall_w: Option<f64>,
+    /// The importance from which on the filter has fewer false negatives than a stable Bloom filter
+    /// in the same memory. None if there is no such importance, or no importance at all.
+    pub crossover: Option<u16>,
     /// The time in the filter per observation, if the run was timed.
     pub ns_per_observation: Option<f64>,
     /// Positions, evenly spaced from 0, and the end, each with the share of used cells.
@@ -68,6 +77,8 @@ pub struct RunSummary {
     /// The position from which on the load stays within 1 % of its final value, to the resolution
     /// of the curve.
     pub stable_from: Option<u64>,
+    /// Errors by importance, the least first. Empty if the stream has no importance.
+    pub importance: Vec<ImportanceRates>,
     /// The gaps between repeats: powers of two, each with the number of repeats whose distance
     /// from the previous occurrence of their key is at least that and less than twice that.
     pub gaps: Vec<(u64, u64)>,
@@ -109,6 +120,9 @@ impl RunSummary {
             predicted_trust: prediction.map(|it| it.trust),
             wfp: run.weights().wfp(),
             wfn: run.weights().wfn(),
+            precision_w: run.weights().precision(),
+            recall_w: run.weights().recall(),
+            crossover: None,
             ns_per_observation: share(run.nanoseconds(), end.position)
                 .filter(|_| run.nanoseconds() > 0),
             load_curve: points
@@ -116,6 +130,7 @@ impl RunSummary {
                 .map(|point| (point.position, point.occupied as f64 / cells))
                 .collect(),
             stable_from: scoreboard.stable_from(),
+            importance: run.weights().rates(),
             gaps: octaves.iter().map(|it| (it.from, it.count)).collect(),
             gaps_sampled_one_in: gaps.sampled_one_in(),
         }

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::importance_rule::ImportanceOptions;
 use super::key::KeySelector;
 use super::key_rule::{KeyRule, KeyRuleError, LineEnd};
 use super::normalize::{Normalization, ParameterPattern};
@@ -23,6 +24,9 @@ pub struct KeyOptions {
     /// How the time of a line is found. A field without a delimiter agrees with the same field
     /// of a store that records a delimiter.
     pub time: Option<TimeOptions>,
+    /// How the importance of a line is found. A field without a delimiter agrees with the same
+    /// field of a store that records a delimiter.
+    pub importance: Option<ImportanceOptions>,
 }
 
 /// What a store records about its keys.
@@ -71,15 +75,18 @@ pub enum KeyRulePart {
     LineEnd,
     /// [`KeyRule::time`]. Its text form is that of a rule for whole lines with this time.
     Time,
+    /// [`KeyRule::importance`]. Its text form is that of a rule for whole lines with it.
+    Importance,
 }
 
 impl KeyRulePart {
-    const ALL: [KeyRulePart; 5] = [
+    const ALL: [KeyRulePart; 6] = [
         KeyRulePart::Selector,
         KeyRulePart::Normalization,
         KeyRulePart::DropParameters,
         KeyRulePart::LineEnd,
         KeyRulePart::Time,
+        KeyRulePart::Importance,
     ];
 
     fn name(self) -> &'static str {
@@ -89,6 +96,7 @@ impl KeyRulePart {
             KeyRulePart::DropParameters => "dropped parameters",
             KeyRulePart::LineEnd => "line end",
             KeyRulePart::Time => "time",
+            KeyRulePart::Importance => "importance",
         }
     }
 
@@ -114,6 +122,14 @@ impl KeyRulePart {
                 };
                 rule.to_string()
             }
+            KeyRulePart::Importance => {
+                let importance = rule.importance.clone();
+                let rule = KeyRule {
+                    importance,
+                    ..KeyRule::default()
+                };
+                rule.to_string()
+            }
         }
     }
 }
@@ -127,6 +143,7 @@ impl From<KeyRule> for KeyOptions {
             drop_parameters: Some(rule.drop_parameters),
             line_end: Some(rule.line_end),
             time: rule.time.map(TimeOptions::from),
+            importance: rule.importance.map(ImportanceOptions::from),
         }
     }
 }
@@ -177,6 +194,9 @@ impl KeyOptions {
         }
         if let Some(time) = &self.time {
             rule.time = Some(time.over(rule.time.as_ref()));
+        }
+        if let Some(importance) = &self.importance {
+            rule.importance = Some(importance.over(rule.importance.as_ref()));
         }
         let normalization = rule.normalization;
         match rule.drop_parameters.is_empty() || normalization.drops_parameters() {
@@ -364,6 +384,32 @@ mod tests {
         }
         let rule = asking("line,time=4").rule_for(&recorded("")).expect("any");
         assert_eq!(rule.to_string(), "line,time=4");
+    }
+
+    #[test]
+    fn an_importance_must_agree_like_a_time() {
+        let asking = |text: &str| {
+            let rule: KeyRule = text.parse().expect(text);
+            KeyOptions {
+                importance: rule.importance.map(ImportanceOptions::from),
+                ..KeyOptions::default()
+            }
+        };
+        let stored = "line,time=1,importance=3,importance-delimiter=%2C,importance-format=depth";
+        let same = "line,importance=3,importance-format=depth";
+        let rule = asking(same).rule_for(&recorded(stored)).expect("agrees");
+        assert_eq!(rule.to_string(), stored);
+        for other in ["line,importance=2", "line,importance=3", "line,importance-json=a"] {
+            let found = asking(other).rule_for(&recorded(stored));
+            let is_importance = matches!(
+                &found,
+                Err(KeyOptionsError::Mismatch {
+                    part: KeyRulePart::Importance,
+                    ..
+                })
+            );
+            assert!(is_importance, "{found:?}");
+        }
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::fields::{FieldList, FieldListError};
+use super::importance_rule::{ImportanceRule, UnknownImportanceFormat};
 use super::json_path::{JsonPath, JsonPathError};
 use super::key::KeySelector;
 use super::normalize::{
     Normalization, ParameterPattern, ParameterPatternError, UnknownNormalization,
 };
-use super::time_format::{TimeFormat, UnknownTimeFormat};
-use super::time_rule::{TimeRule, TimeSelector};
+use super::time_format::UnknownTimeFormat;
+use super::time_rule::TimeRule;
+use super::value_rule::ValueRule;
 
 /// How the key of a line is found.
 ///
@@ -38,6 +40,8 @@ pub struct KeyRule {
     /// How the time of a line is found, for filters with a window. None: the time is that of the
     /// machine's clock.
     pub time: Option<TimeRule>,
+    /// How the importance of a line is found, for filters that use it. None: lines have none.
+    pub importance: Option<ImportanceRule>,
     /// Whether JSON numbers are hashed as written, like strings. True only for stores that
     /// record no key: they were made so.
     pub(super) bare_json_values: bool,
@@ -85,6 +89,9 @@ pub enum KeyRuleError {
     /// The format of times.
     #[error(transparent)]
     TimeFormat(#[from] UnknownTimeFormat),
+    /// The format of an importance.
+    #[error(transparent)]
+    ImportanceFormat(#[from] UnknownImportanceFormat),
 }
 
 impl LineEnd {
@@ -159,61 +166,14 @@ impl fmt::Display for KeyRule {
             LineEnd::Newline => {}
             end => write!(f, ",end={}", end.name())?,
         }
-        self.time
-            .as_ref()
-            .map_or(Ok(()), |time| write_time(f, time))
-    }
-}
-
-fn write_time(f: &mut fmt::Formatter<'_>, time: &TimeRule) -> fmt::Result {
-    match &time.selector {
-        TimeSelector::Field { index, delimiter } => {
-            write!(f, ",time={}", index + 1)?;
-            if let Some(delimiter) = delimiter {
-                write!(f, ",time-delimiter={}", escaped(&[*delimiter]))?;
-            }
+        if let Some(time) = &self.time {
+            time.write(f, "time")?;
         }
-        TimeSelector::Json(path) => {
-            write!(f, ",time-json={}", escaped(path.to_string().as_bytes()))?;
+        if let Some(importance) = &self.importance {
+            importance.write(f, "importance")?;
         }
+        Ok(())
     }
-    match time.format {
-        TimeFormat::Auto => Ok(()),
-        format => write!(f, ",time-format={format}"),
-    }
-}
-
-/// Adds a part to the rule of the time. None if there is no such part, or not yet.
-fn parse_time(
-    time: &mut Option<TimeRule>,
-    name: &str,
-    value: &[u8],
-) -> Result<Option<()>, KeyRuleError> {
-    let Ok(text) = str::from_utf8(value) else {
-        return Ok(None);
-    };
-    let rule = |selector| {
-        Some(TimeRule {
-            selector,
-            format: TimeFormat::Auto,
-        })
-    };
-    match (name, &mut *time) {
-        ("time", None) => {
-            let fields: FieldList = text.parse()?;
-            let Some(index) = fields.single() else {
-                return Ok(None);
-            };
-            *time = rule(TimeSelector::Field {
-                index,
-                delimiter: None,
-            });
-        }
-        ("time-json", None) => *time = rule(TimeSelector::Json(text.parse()?)),
-        ("time-format", Some(rule)) => rule.format = text.parse()?,
-        _ => return Ok(None),
-    }
-    Ok(Some(()))
 }
 
 impl FromStr for KeyRule {
@@ -247,17 +207,16 @@ impl FromStr for KeyRule {
                         _ => return Err(unknown(part)),
                     }
                 }
-                ("time-delimiter", _) => match (&mut rule.time, &value[..]) {
-                    (
-                        Some(TimeRule {
-                            selector: TimeSelector::Field { delimiter, .. },
-                            ..
-                        }),
-                        [byte],
-                    ) => *delimiter = Some(*byte),
-                    _ => return Err(unknown(part)),
-                },
-                _ => parse_time(&mut rule.time, name, &value)?.ok_or_else(|| unknown(part))?,
+                _ => {
+                    let added = if let Some(suffix) = name.strip_prefix("time") {
+                        ValueRule::parse(&mut rule.time, suffix, &value)?
+                    } else if let Some(suffix) = name.strip_prefix("importance") {
+                        ValueRule::parse(&mut rule.importance, suffix, &value)?
+                    } else {
+                        None
+                    };
+                    added.ok_or_else(|| unknown(part))?;
+                }
             }
         }
         Ok(rule)
@@ -287,7 +246,7 @@ fn selector(part: &str) -> Result<KeySelector, KeyRuleError> {
 }
 
 /// Percent-encodes what would end a part, and what is not printable.
-fn escaped(value: &[u8]) -> String {
+pub(super) fn escaped(value: &[u8]) -> String {
     let mut text = String::new();
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -321,6 +280,9 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::importance_rule::ImportanceFormat;
+    use super::super::time_format::TimeFormat;
+    use super::super::value_rule::ValueSelector;
     use super::*;
 
     #[test]
@@ -355,6 +317,13 @@ mod tests {
             "line,time-format=clf",
             "line,time=1,time-format=iso",
             "line,time-json=a,time-delimiter=%2C",
+            "line,timely=1",
+            "line,importance=0",
+            "line,importance=1-2",
+            "line,importance=1,importance=2",
+            "line,importance-format=depth",
+            "line,importance=1,importance-format=rank",
+            "line,importance-json=a,importance-delimiter=%2C",
         ] {
             assert!(text.parse::<KeyRule>().is_err(), "{text}");
         }
@@ -377,14 +346,16 @@ mod tests {
         ]
     }
 
-    fn any_time() -> impl Strategy<Value = TimeRule> {
+    fn any_value<F: Copy + std::fmt::Debug>(
+        formats: &'static [F],
+    ) -> impl Strategy<Value = ValueRule<F>> {
         let field = (0usize..20, proptest::option::of(any::<u8>()))
-            .prop_map(|(index, delimiter)| TimeSelector::Field { index, delimiter });
+            .prop_map(|(index, delimiter)| ValueSelector::Field { index, delimiter });
         let json =
-            "[a,%é \"]{1,6}".prop_map(|path| TimeSelector::Json(path.parse().expect("a path")));
-        let format = (0..TimeFormat::ALL.len()).prop_map(|index| TimeFormat::ALL[index]);
+            "[a,%é \"]{1,6}".prop_map(|path| ValueSelector::Json(path.parse().expect("a path")));
+        let format = (0..formats.len()).prop_map(|index| formats[index]);
         (prop_oneof![field, json], format)
-            .prop_map(|(selector, format)| TimeRule { selector, format })
+            .prop_map(|(selector, format)| ValueRule { selector, format })
     }
 
     #[cfg(feature = "patterns")]
@@ -405,7 +376,8 @@ mod tests {
             normalization in 0..Normalization::ALL.len(),
             drop_parameters in proptest::collection::btree_set("[a-c,%]{1,3}[*]?", 0..3),
             line_end in 0usize..3,
-            time in proptest::option::of(any_time()),
+            time in proptest::option::of(any_value(&TimeFormat::ALL)),
+            importance in proptest::option::of(any_value(&ImportanceFormat::ALL)),
         ) {
             let rule = KeyRule {
                 selector,
@@ -413,6 +385,7 @@ mod tests {
                 drop_parameters: drop_parameters.iter().map(|it| it.parse().expect("a name")).collect(),
                 line_end: [LineEnd::Newline, LineEnd::CrLf, LineEnd::Nul][line_end],
                 time,
+                importance,
                 bare_json_values: false,
             };
             let text = rule.to_string();

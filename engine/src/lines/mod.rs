@@ -4,13 +4,14 @@
 //! same keys. Lines are not copied, and nothing is allocated per line, unless a key must be
 //! decoded or normalized.
 //!
-//! A [`KeyRule`] says how keys are found, and the times of lines if they have their own; a store
-//! records its text form. [`KeyOptions`] are the parts of it that a caller asks for.
+//! A [`KeyRule`] says how keys are found, and the times and the importance of lines if they have
+//! their own; a store records its text form. [`KeyOptions`] are the parts of it that a caller asks for.
 
 mod buffer;
 mod calendar;
 mod clock;
 mod fields;
+mod importance_rule;
 mod json;
 mod json_members;
 mod json_path;
@@ -25,10 +26,15 @@ mod pattern;
 mod shape;
 mod time_format;
 mod time_rule;
+mod value_rule;
 
 pub use buffer::{LineBuffer, LineTooLong, Part, Piece};
 pub use clock::LineClock;
 pub use fields::{FieldList, FieldListError};
+pub use importance_rule::{
+    ImportanceFormat, ImportanceOptions, ImportanceReader, ImportanceRule, LEAST_IMPORTANCE,
+    UnknownImportanceFormat, importance_of_depth,
+};
 pub use json::{JsonBuffers, JsonValue};
 pub use json_path::{JsonPath, JsonPathError};
 pub use key::{KeyReader, KeySelector};
@@ -44,4 +50,5 @@ pub use normalize::{
 pub use pattern::{KeyPattern, KeyPatternError};
 pub use shape::Shape;
 pub use time_format::{TimeFormat, UnknownTimeFormat};
-pub use time_rule::{TimeOptions, TimeReader, TimeRule, TimeSelector};
+pub use time_rule::{TimeOptions, TimeReader, TimeRule};
+pub use value_rule::{ValueOptions, ValueRule, ValueSelector};

@@ -2,76 +2,14 @@
 
 use super::fields::{blank_field_start, delimited_field, field_start};
 use super::json::JsonBuffers;
-use super::json_path::JsonPath;
 use super::time_format::TimeFormat;
+use super::value_rule::{ValueOptions, ValueRule, ValueSelector};
 
 /// How the time of a line is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimeRule {
-    /// Which part of a line is its time.
-    pub selector: TimeSelector,
-    /// How it is written.
-    pub format: TimeFormat,
-}
-
-/// Which part of a line is its time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TimeSelector {
-    /// A field. A time with a blank in it may continue in the next field, as in
-    /// `[10/Oct/2000:13:55:36 -0700]`, if blanks separate fields.
-    Field {
-        /// The index of the field, from 0.
-        index: usize,
-        /// The byte that separates fields. None: runs of blanks and tabs separate them.
-        delimiter: Option<u8>,
-    },
-    /// A value of a JSON line: a string or a number.
-    Json(JsonPath),
-}
+pub type TimeRule = ValueRule<TimeFormat>;
 
 /// The parts of a [`TimeRule`] that a caller asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimeOptions {
-    /// Which part of a line is its time.
-    pub selector: TimeSelector,
-    /// How it is written; None: as a store records, or any format.
-    pub format: Option<TimeFormat>,
-}
-
-impl TimeOptions {
-    /// Returns the rule, with what is not asked for taken from a store's rule or the defaults.
-    pub(super) fn over(&self, stored: Option<&TimeRule>) -> TimeRule {
-        let mut selector = self.selector.clone();
-        if let (
-            TimeSelector::Field {
-                delimiter: requested @ None,
-                ..
-            },
-            Some(TimeRule {
-                selector: TimeSelector::Field { delimiter, .. },
-                ..
-            }),
-        ) = (&mut selector, stored)
-        {
-            *requested = *delimiter;
-        }
-        let format = self.format.or(stored.map(|stored| stored.format));
-        TimeRule {
-            selector,
-            format: format.unwrap_or_default(),
-        }
-    }
-}
-
-impl From<TimeRule> for TimeOptions {
-    /// Asks for every part of the rule.
-    fn from(rule: TimeRule) -> Self {
-        TimeOptions {
-            selector: rule.selector,
-            format: Some(rule.format),
-        }
-    }
-}
+pub type TimeOptions = ValueOptions<TimeFormat>;
 
 /// Finds the times of successive lines.
 #[derive(Clone, Debug)]
@@ -133,7 +71,7 @@ impl TimeReader {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let format = self.rule.format;
         match self.rule.selector {
-            TimeSelector::Field { index, delimiter } => {
+            ValueSelector::Field { index, delimiter } => {
                 let start = match delimiter {
                     None => blank_field_start(line, index)?,
                     Some(blank @ (b' ' | b'\t')) => field_start(line, blank, index)?,
@@ -149,7 +87,7 @@ impl TimeReader {
                 self.last.set(text, length, seconds);
                 Some(seconds)
             }
-            TimeSelector::Json(ref path) => format.parse(path.find(line, &mut self.json)?.bytes()),
+            ValueSelector::Json(ref path) => format.parse(path.find(line, &mut self.json)?.bytes()),
         }
     }
 
@@ -168,14 +106,14 @@ mod tests {
 
     const MOMENT: Option<i64> = Some(1_772_368_496);
 
-    fn seconds(line: &str, selector: TimeSelector) -> Option<i64> {
+    fn seconds(line: &str, selector: ValueSelector) -> Option<i64> {
         let format = TimeFormat::Auto;
         TimeReader::new(TimeRule { selector, format }).seconds(line.as_bytes())
     }
 
     fn field(line: &str, number: usize, delimiter: Option<u8>) -> Option<i64> {
         let index = number - 1;
-        seconds(line, TimeSelector::Field { index, delimiter })
+        seconds(line, ValueSelector::Field { index, delimiter })
     }
 
     #[test]
@@ -198,7 +136,7 @@ mod tests {
     #[test]
     fn a_time_like_the_last_one_is_the_same_only_if_all_of_it_is() {
         let mut reader = TimeReader::new(TimeRule {
-            selector: TimeSelector::Field {
+            selector: ValueSelector::Field {
                 index: 0,
                 delimiter: None,
             },
@@ -235,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_json_value_is_a_string_or_a_number() {
-        let at = |line: &str| seconds(line, TimeSelector::Json("meta.at".parse().expect("a path")));
+        let at = |line: &str| seconds(line, ValueSelector::Json("meta.at".parse().expect("a path")));
         assert_eq!(at(r#"{"meta":{"at":1772368496.25}}"#), MOMENT);
         assert_eq!(at(r#"{"meta":{"at":"1772368496123"}}"#), MOMENT);
         assert_eq!(at(r#"{"meta":{"at":"2026-03-01T12:34:56Z"}}"#), MOMENT);
@@ -246,7 +184,7 @@ mod tests {
 
     #[test]
     fn ticks_are_seconds_from_1970_to_2106() {
-        let selector = TimeSelector::Field {
+        let selector = ValueSelector::Field {
             index: 0,
             delimiter: None,
         };

@@ -148,6 +148,18 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             let drops = windowed::Drops::SetNothing;
             window.predict(windowed::AGE_PARTITIONED, drops, state, |_| 0.0)
         }
+        AnyFilter::Ibf(it) => {
+            // Otherwise both rates depend on the distribution of importance, which a workload does
+            // not have.
+            let (k, p, max) = it.as_stable()?;
+            let stable = stable::Stable {
+                k: k.into(),
+                p: p as f64,
+                max: max.into(),
+                cells,
+            };
+            stable.predict(workload)
+        }
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }

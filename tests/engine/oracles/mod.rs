@@ -6,6 +6,7 @@
 mod bits;
 mod cache_lines;
 mod counters;
+mod importance;
 mod keys;
 mod rows;
 mod windows;
@@ -21,7 +22,7 @@ use dedupstore::{
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use crate::arbitrary::{any_gap, any_spec_of, any_start, next_tick};
+use crate::arbitrary::{any_gap, any_importance, any_spec_of, any_start, next_tick};
 
 const SEED: u64 = 7;
 const CASES: u32 = 150;
@@ -34,6 +35,11 @@ trait Oracle {
     /// The same with the time of the observation.
     fn observe_at(&mut self, key: Fingerprint, _tick: u32, draws: Generator) -> Verdict {
         self.observe(key, draws)
+    }
+
+    /// The same with the time and the importance of the observation.
+    fn observe_in_full(&mut self, observation: Observation, draws: Generator) -> Verdict {
+        self.observe_at(observation.fingerprint, observation.tick, draws)
     }
 
     /// Returns the number of draws that an observation consumes.
@@ -90,6 +96,7 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
         "window" => Box::new(windows::Timers::new(filter, memory_bits)),
         "apbf" => Box::new(windows::AgePartitioned::new(filter, memory_bits)),
         "stamped" => Box::new(windows::Stamped::new(filter, memory_bits)),
+        "ibf" => Box::new(importance::Ibf::new(filter, memory_bits)),
         _ => return None,
     })
 }
@@ -146,7 +153,7 @@ fn assert_agree(
     let mut registers = Registers::new(SEED);
     let mut generator = Generator::from_seed(SEED);
     for (i, &key) in keys.iter().enumerate() {
-        let expected = oracle.observe_at(key.fingerprint, key.tick, generator);
+        let expected = oracle.observe_in_full(key, generator);
         generator = generator.ahead(oracle.draws());
         let found = filter.observe(&mut region[..], &mut registers, key);
         prop_assert_eq!(
@@ -171,15 +178,17 @@ fn assert_agree(
     Ok(())
 }
 
-/// Generates keys that repeat, at short and long gaps, with times.
+/// Generates keys that repeat, at short and long gaps, with times and importance.
 fn any_keys() -> impl Strategy<Value = Vec<Observation>> {
-    let keys = (1u64..2000)
-        .prop_flat_map(|universe| proptest::collection::vec((0..universe, any_gap()), 0..900));
+    let keys = (1u64..2000).prop_flat_map(|universe| {
+        proptest::collection::vec((0..universe, any_gap(), any_importance()), 0..900)
+    });
     (any_start(), keys).prop_map(|(start, keys)| {
         let hasher = KeyHasher::new(5);
         let mut newest = start;
-        let key = |(number, gap): (u64, i64)| Observation {
+        let key = |(number, gap, importance): (u64, i64, u16)| Observation {
             tick: next_tick(&mut newest, gap),
+            importance,
             ..hasher.fingerprint(&number.to_le_bytes()).into()
         };
         keys.into_iter().map(key).collect()

@@ -11,6 +11,7 @@
 //! that calls them a comparison of shapes.
 
 mod bera_2012;
+mod boraskar_2010;
 mod deng_2006;
 mod dutta_2013;
 mod faulty_stable;
@@ -46,6 +47,11 @@ pub const PAPERS: &[Paper] = &[
         id: "001",
         source: Citation::KOLONIARI_2011,
         cells: || [koloniari_2011::cells(), koloniari_2011_trees::cells()].concat(),
+    },
+    Paper {
+        id: "002",
+        source: Citation::BORASKAR_2010,
+        cells: boraskar_2010::cells,
     },
     Paper {
         id: "003",
@@ -84,6 +90,23 @@ pub enum Metric {
         /// The level; 0 is the root.
         level: usize,
     },
+    /// The importance of first occurrences reported Seen ÷ the importance of all observations.
+    Wfp,
+    /// The importance of repeats reported New ÷ the importance of all observations.
+    Wfn,
+    /// First occurrences reported Seen ÷ observations.
+    FalsePositives,
+    /// Repeats reported New ÷ observations.
+    FalseNegatives,
+    /// The same among observations of importance 1 to 5.
+    LowFalseNegatives,
+    /// The same among observations of importance 46 to 50.
+    HighFalseNegatives,
+    /// The importance from which on the filter misses fewer repeats than the other filter of
+    /// [`Contender::Compared`]. No value if there is none.
+    Crossover,
+    /// The mean number of cells at zero in the second half of the stream.
+    EmptyCells,
 }
 
 impl Metric {
@@ -95,6 +118,14 @@ impl Metric {
             Metric::TrueDuplicates { .. } => "true duplicates %",
             Metric::Hits { .. } => "hits %",
             Metric::Accesses { .. } => "accesses %",
+            Metric::Wfp => "weighted FP %",
+            Metric::Wfn => "weighted FN %",
+            Metric::FalsePositives => "FP % of all",
+            Metric::FalseNegatives => "FN % of all",
+            Metric::LowFalseNegatives => "FN % of importance 1–5",
+            Metric::HighFalseNegatives => "FN % of importance 46–50",
+            Metric::Crossover => "crossover point",
+            Metric::EmptyCells => "empty cells",
         }
     }
 }
@@ -118,7 +149,7 @@ pub struct Cell {
     pub column: &'static str,
     /// The measured quantity.
     pub metric: Metric,
-    /// The published value, in percent. None if the paper gives none. The note says so if the value
+    /// The published value, in the unit of the metric. None if the paper gives none. The note says so if the value
     /// is computed from the paper's formula instead of printed.
     pub paper_value: Option<f64>,
     /// The run that measures it.
@@ -180,10 +211,10 @@ pub struct Reproduced {
     pub column: &'static str,
     /// The measured quantity.
     pub metric: Metric,
-    /// The published value, in percent. None if the paper gives none. The note says so if the value
+    /// The published value, in the unit of the metric. None if the paper gives none. The note says so if the value
     /// is computed from the paper's formula instead of printed.
     pub paper_value: Option<f64>,
-    /// The measured value, in percent.
+    /// The measured value, in the unit of the metric.
     pub measured: Option<f64>,
     /// The relative deviation from the paper's value. None if that is zero or unknown.
     pub deviation: Option<f64>,
@@ -195,7 +226,7 @@ pub struct Reproduced {
 impl Cell {
     /// Returns the cell with the outcome of its run.
     pub fn with(&self, outcome: &Outcome) -> Reproduced {
-        let measured = outcome.percent(self.metric);
+        let measured = outcome.value(self.metric);
         Reproduced {
             schema: 1,
             paper: self.paper,
@@ -304,6 +335,8 @@ const MAX_SHORT_ROUNDS: u64 = 100;
 const SHORT: u64 = 100_000;
 /// How often a run is repeated if there is no value to compare with.
 const SHAPE_ROUNDS: u64 = 10;
+/// How often a run with importance is repeated: then every importance has 10,000 keys.
+const IMPORTANCE_ROUNDS: u64 = 5;
 /// A run is not repeated for a smaller rate.
 const MIN_REPEATED_PERCENT: f64 = 0.01;
 
@@ -334,6 +367,9 @@ impl Plan {
 
 /// Returns how many runs give enough events to count at the paper's rate.
 fn rounds(cell: &Cell, scale: u64) -> u64 {
+    if let Source::Importance { .. } = cell.run.source {
+        return IMPORTANCE_ROUNDS;
+    }
     let Some(paper_value) = cell.paper_value else {
         return SHAPE_ROUNDS;
     };
@@ -341,7 +377,7 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
         Source::Shuffle { distinct_percent } | Source::Uniform { distinct_percent } => {
             distinct_percent / 100.0
         }
-        Source::Zipf { .. } => return 1,
+        Source::Zipf { .. } | Source::Importance { .. } => return 1,
     };
     if paper_value < MIN_REPEATED_PERCENT {
         return 1;
@@ -349,7 +385,8 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
     let share = match cell.metric {
         Metric::Fpr => distinct_share,
         Metric::Fnr | Metric::TrueDuplicates { .. } => 1.0 - distinct_share,
-        Metric::Hits { .. } | Metric::Accesses { .. } => 1.0,
+        // Only measured on trees, or on streams with importance.
+        _ => 1.0,
     };
     let events = cell.run.count_at(scale) as f64 * share * paper_value / 100.0;
     let most = match cell.run.count {
@@ -378,7 +415,8 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        let values = cells.iter().filter_map(|cell| cell.paper_value);
+        let is_share = |cell: &&Cell| cell.metric != Metric::EmptyCells;
+        let values = cells.iter().filter(is_share).filter_map(|cell| cell.paper_value);
         assert!(values.clone().count() > 400);
         assert!(values.clone().all(|value| (0.0..200.0).contains(&value)));
         let is_rate = |cell: &&Cell| !matches!(cell.metric, Metric::Accesses { .. });

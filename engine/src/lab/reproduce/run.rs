@@ -6,10 +6,11 @@ use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
 use crate::lab::gap_meter::GapMeter;
-use crate::lab::scoreboard::Scoreboard;
-use crate::lab::simulation::{NoClock, Simulation};
+use crate::lab::scoreboard::{Scoreboard, share};
+use crate::lab::simulation::{FilterRun, NoClock, Simulation};
 use crate::lab::stream::{Stream, StreamSpec};
 use crate::lab::tree_simulation::TreeSimulation;
+use crate::lab::weights::Weights;
 use crate::lab::window_truth::WindowTruth;
 use crate::seen_set::CreateError;
 use crate::sites::TreeError;
@@ -45,6 +46,15 @@ pub enum Contender {
     /// A tree of Bloom filters, in its text form. Each node has the memory of the run. Keys come
     /// from random leaves.
     Tree(String),
+    /// A filter of the registry, compared with another one over the same stream.
+    Compared {
+        /// The filter, in its text form.
+        filter: String,
+        /// The other filter, in its text form.
+        reference: String,
+        /// The memory of the other filter.
+        reference_bits: u64,
+    },
 }
 
 /// A kind of stream, independent of its length.
@@ -66,6 +76,11 @@ pub enum Source {
         exponent: f64,
         /// The number of keys divided by the length of the stream.
         keys_per_arrival: f64,
+    },
+    /// See [`StreamSpec::ImportanceDraws`].
+    Importance {
+        /// The expected percentage of first occurrences.
+        distinct_percent: f64,
     },
 }
 
@@ -118,12 +133,15 @@ impl Run {
                 exponent,
                 universe: (self.count_at(scale) as f64 * keys_per_arrival) as u64,
             },
+            Source::Importance { distinct_percent } => {
+                StreamSpec::ImportanceDraws { distinct_percent }
+            }
         }
     }
 }
 
 /// Counts of verdicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// The number of first occurrences.
     pub distinct: u64,
@@ -138,6 +156,13 @@ pub struct Outcome {
     pub by_equal_timers: [Duplicates; MAX_EQUAL],
     /// Hits and accesses at each level of a tree.
     pub levels: [LevelOutcome; MAX_LEVELS],
+    /// Counts by importance, if the stream has importance.
+    pub weights: Weights,
+    /// The same of the other filter of [`Contender::Compared`].
+    pub reference: Weights,
+    /// The numbers of empty cells at points of the second half of the stream, added up, and the
+    /// number of points.
+    pub empty_cells: (u64, u64),
 }
 
 /// The most levels of a tree of which hits and accesses are counted.
@@ -162,24 +187,42 @@ pub struct Duplicates {
 }
 
 impl Outcome {
-    /// Returns a rate in percent. None if there were no observations to count.
-    pub fn percent(&self, metric: Metric) -> Option<f64> {
-        let (part, whole) = match metric {
-            Metric::Fpr => (self.false_positives, self.distinct),
-            Metric::Fnr => (self.false_negatives, self.repeats),
+    /// Returns the value of a metric. None if there were no observations to count.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
+        let all = self.distinct + self.repeats;
+        let missed_within = |from, to| Some(100.0 * self.weights.rates_within(from, to)?.i_fn);
+        match metric {
+            Metric::Fpr => percent(self.false_positives, self.distinct),
+            Metric::Fnr => percent(self.false_negatives, self.repeats),
             Metric::TrueDuplicates { equal } => {
-                let index = equal.checked_sub(1);
-                let counts = index.and_then(|index| self.by_equal_timers.get(index));
-                counts.map_or((0, 0), |it| (it.correct, it.reported))
+                let counts = self.by_equal_timers.get(equal.checked_sub(1)?)?;
+                percent(counts.correct, counts.reported)
             }
-            Metric::Hits { level } => (self.level(level).hits, self.observations()),
-            Metric::Accesses { level } => (self.level(level).accesses, self.observations()),
-        };
-        (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
+            Metric::Hits { level } => percent(self.level(level).hits, all),
+            Metric::Accesses { level } => percent(self.level(level).accesses, all),
+            Metric::Wfp => self.weights.wfp().map(|share| 100.0 * share),
+            Metric::Wfn => self.weights.wfn().map(|share| 100.0 * share),
+            Metric::FalsePositives => percent(self.false_positives, all),
+            Metric::FalseNegatives => percent(self.false_negatives, all),
+            Metric::LowFalseNegatives => missed_within(1, 5),
+            Metric::HighFalseNegatives => missed_within(46, 50),
+            Metric::Crossover => self.weights.crossover(&self.reference).map(f64::from),
+            Metric::EmptyCells => {
+                let (sum, points) = self.empty_cells;
+                (points > 0).then(|| sum as f64 / points as f64)
+            }
+        }
     }
 
-    fn observations(&self) -> u64 {
-        self.distinct + self.repeats
+    fn add_run(&mut self, run: &FilterRun) {
+        self.add(run.scoreboard());
+        self.weights.add(run.weights());
+        let (cells, curve) = (run.set().filter().cells(), run.scoreboard().curve());
+        let half = run.scoreboard().now().position / 2;
+        for point in curve.iter().filter(|point| point.position >= half) {
+            self.empty_cells.0 += cells - point.occupied;
+            self.empty_cells.1 += 1;
+        }
     }
 
     fn level(&self, level: usize) -> LevelOutcome {
@@ -212,7 +255,22 @@ impl Job {
                     simulation.add_filter(&spec, memory_bits)?;
                     run_over(&mut simulation, keys);
                     for run in simulation.runs() {
-                        outcome.add(run.scoreboard());
+                        outcome.add_run(run);
+                    }
+                }
+                Contender::Compared {
+                    filter,
+                    reference,
+                    reference_bits,
+                } => {
+                    let mut simulation =
+                        Simulation::for_stream(&keys, seed).with_gap_meter(GapMeter::bounded(1));
+                    simulation.add_filter(&filter.parse()?, memory_bits)?;
+                    simulation.add_filter(&reference.parse()?, *reference_bits)?;
+                    run_over(&mut simulation, keys);
+                    if let [run, reference] = simulation.runs() {
+                        outcome.add_run(run);
+                        outcome.reference.add(reference.weights());
                     }
                 }
                 Contender::FaultyStable => outcome.add(&run_faulty(keys, memory_bits, seed)?),
@@ -233,8 +291,8 @@ impl Job {
 }
 
 fn run_over(simulation: &mut Simulation, mut keys: Stream) {
-    while let Some((key, number)) = keys.next_key() {
-        simulation.push_numbered(key, number, &NoClock);
+    while let Some(arrival) = keys.next_arrival() {
+        simulation.push_arrival(&arrival, &NoClock);
     }
     simulation.flush(&NoClock);
 }
@@ -253,6 +311,10 @@ fn run_tree(mut simulation: TreeSimulation, mut keys: Stream, outcome: &mut Outc
             sum.accesses += level.accesses;
         }
     }
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    share(part, whole).map(|share| 100.0 * share)
 }
 
 fn run_faulty(mut keys: Stream, memory_bits: u64, seed: u64) -> Result<Scoreboard, RunError> {

@@ -1,4 +1,5 @@
-//! `importance-linear:X` and `importance-exponential:X`: keys of different importance.
+//! `importance-linear:X`, `importance-exponential:X` and `importance-draws:X`: keys of different
+//! importance.
 //!
 //! The artificial data of the paper on the importance-aware Bloom filter ("IBF"): the keys of
 //! `shuffle:X`, each with an importance from 1 to 50. In the linear data, every importance has the
@@ -6,6 +7,9 @@
 //! index: a key at the share u of the index has importance ⌊51^u⌋. So importance i has a share of
 //! log₅₁((i + 1)/i) of the keys: more than a sixth have 1, one in two hundred has 50. The index of
 //! a key is a hash of its number, because numbers follow the order of first occurrence.
+//!
+//! `importance-draws:X` has the importance of the linear data, and the keys of `uniform:X`:
+//! independent draws. They reproduce the paper's false negatives better.
 
 use crate::fingerprint::{KeyHasher, reduce};
 

@@ -27,6 +27,7 @@ use super::crawl::Crawl;
 use super::truth::Truth;
 use super::zipf::Zipf;
 use crate::fingerprint::reduce;
+use crate::lines::importance_of_depth;
 
 /// The description of a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,6 +91,11 @@ pub enum StreamSpec {
         /// The percentage of first occurrences.
         distinct_percent: f64,
     },
+    /// `importance-draws:X`
+    ImportanceDraws {
+        /// The expected percentage of first occurrences.
+        distinct_percent: f64,
+    },
     /// `crawl:S:P`
     Crawl {
         /// The number of sites.
@@ -100,6 +106,16 @@ pub enum StreamSpec {
 }
 
 impl StreamSpec {
+    /// Returns whether the keys have an importance.
+    pub fn has_importance(&self) -> bool {
+        matches!(
+            self,
+            StreamSpec::Importance { .. }
+                | StreamSpec::ImportanceDraws { .. }
+                | StreamSpec::Crawl { .. }
+        )
+    }
+
     /// Opens a stream of `count` keys with a seed.
     pub fn open(&self, count: u64, seed: u64) -> Stream {
         let (mut importance, mut burst) = (None, None);
@@ -141,6 +157,12 @@ impl StreamSpec {
             } => {
                 importance = Some(Importance::new(law, seed));
                 Source::Shuffle(Shuffle::new(count, distinct_percent))
+            }
+            StreamSpec::ImportanceDraws { distinct_percent } => {
+                importance = Some(Importance::new(ImportanceLaw::Linear, seed));
+                Source::Uniform {
+                    universe: uniform_universe(count, distinct_percent / 100.0),
+                }
             }
             StreamSpec::Crawl { sites, pages } => {
                 Source::Crawl(Box::new(Crawl::new(sites, pages, seed)))
@@ -197,6 +219,8 @@ pub struct Arrival<'a> {
     pub number: u64,
     /// The importance of the key, if the stream has importance.
     pub importance: Option<u16>,
+    /// The link depth of the key, in a crawl. Its importance follows from it.
+    pub depth: Option<u32>,
     /// The time of the key in seconds from the start of the stream, if the stream has times. The
     /// keys of other streams come one per second.
     pub second: Option<u32>,
@@ -226,11 +250,12 @@ impl Stream {
             Source::Drift(drift) => drift.next(left, rng),
             Source::Arrivals(arrivals) => arrivals.next(rng),
             Source::Crawl(crawl) => {
-                let (key, number) = crawl.next_link(rng);
+                let link = crawl.next_link(rng);
                 return Some(Arrival {
-                    key,
-                    number,
-                    importance: None,
+                    key: link.address,
+                    number: link.page,
+                    importance: Some(importance_of_depth(link.depth.into())),
+                    depth: Some(link.depth.into()),
                     second,
                 });
             }
@@ -239,6 +264,7 @@ impl Stream {
             key: self.digits.format(number).as_bytes(),
             number,
             importance: self.importance.map(|importance| importance.of(number)),
+            depth: None,
             second,
         })
     }
@@ -318,6 +344,7 @@ pub(crate) mod tests {
             "bmodel:0.7:3:0.3:20",
             "burst:30:1:5",
             "importance-linear:40",
+            "importance-draws:40",
             "crawl:3:20",
         ] {
             let stream = text.parse::<StreamSpec>().expect(text);
@@ -340,6 +367,10 @@ pub(crate) mod tests {
             ),
             (
                 "uniform:60",
+                [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
+            ),
+            (
+                "importance-draws:60",
                 [458, 619, 875, 157, 2, 820, 873, 809, 97, 509],
             ),
             (

@@ -45,8 +45,13 @@ pub const STREAM_FORMS: &[(&str, &str)] = &[
         "shuffle:X with an importance after a tab, mostly low, at most 50",
     ),
     (
+        "importance-draws:X",
+        "uniform:X with an importance after a tab, uniform from 1 to 50",
+    ),
+    (
         "crawl:S:P",
-        "the links found by a breadth-first crawl of S synthetic sites with about P pages each",
+        "the links found by a breadth-first crawl of S synthetic sites with about P pages each; \
+         importance from the link depth",
     ),
 ];
 
@@ -228,6 +233,9 @@ impl FromStr for StreamSpec {
                 law: ImportanceLaw::Exponential,
                 distinct_percent: parts.percent()?,
             },
+            "importance-draws" => StreamSpec::ImportanceDraws {
+                distinct_percent: parts.percent()?,
+            },
             "crawl" => StreamSpec::Crawl {
                 sites: parts.crawl_side(20)?,
                 pages: parts.crawl_side(400)?,
@@ -276,6 +284,9 @@ impl fmt::Display for StreamSpec {
                     write!(f, "importance-exponential:{distinct_percent}")
                 }
             },
+            StreamSpec::ImportanceDraws { distinct_percent } => {
+                write!(f, "importance-draws:{distinct_percent}")
+            }
             StreamSpec::Crawl { sites, pages } => write!(f, "crawl:{sites}:{pages}"),
         }
     }
@@ -297,6 +308,7 @@ mod tests {
             "bmodel:0.5:32:1:1000",
             "burst:16.85:0.5:5",
             "importance-linear:30",
+            "importance-draws:30",
             "importance-exponential:55.47",
             "crawl:3:20",
         ] {

@@ -34,6 +34,8 @@ pub enum CreateOption {
     LineEnd,
     /// The time of [`CreateOptions::key`].
     Time,
+    /// The importance of [`CreateOptions::key`].
+    Importance,
     /// [`CreateOptions::window`].
     Window,
     /// [`CreateOptions::max_fpr`].
@@ -55,6 +57,7 @@ impl Display for CreateOption {
             CreateOption::DropParameters => "dropped parameters",
             CreateOption::LineEnd => "line end",
             CreateOption::Time => "time",
+            CreateOption::Importance => "importance",
             CreateOption::Window => "window in seconds",
             CreateOption::MaxFpr => "limit of the false positive rate",
             CreateOption::Shards => "shards",
@@ -153,6 +156,7 @@ impl From<KeyOptionsError> for StoreError {
                     KeyRulePart::DropParameters => CreateOption::DropParameters,
                     KeyRulePart::LineEnd => CreateOption::LineEnd,
                     KeyRulePart::Time => CreateOption::Time,
+                    KeyRulePart::Importance => CreateOption::Importance,
                 },
                 stored,
                 requested,

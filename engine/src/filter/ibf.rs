@@ -1,0 +1,482 @@
+//! The importance-aware Bloom filter (IBF): counters that forget unimportant keys first.
+//!
+//! **Guarantee.** The more important a key is, the longer it is remembered: by its value if
+//! `insert=importance`, by the choice of the cells to delete if `delete` looks at importance.
+//! Neither error has an upper bound.
+//!
+//! **When to use it.** To compare with the paper. For a weighted stream, a filter that spends no
+//! memory on an index errs less at equal size; see docs/IMPORTANCE.md.
+//!
+//! **How it works.** There are n cells with values from 0 to Max. A key is Seen if its K cells are
+//! all above 0. Every observation, Seen or New, first deletes: it chooses P cells and lowers each
+//! by one (`by=one`) or to 0 (`by=zero`). Then it sets the K cells of the key: to Max, or to the
+//! importance of the key mapped to 0 … Max. With K = 2, P = 1, Max = 4 and `delete=min`: the cells
+//! in use hold 4 4 2 and their keys had the importance 40, 35 and 9. The third is the least
+//! important and becomes 1.
+//!
+//! | `delete` | the P cells |
+//! |---|---|
+//! | `random` | any cells, drawn one by one |
+//! | `probabilistic` | any cells, with probabilities inversely proportional to their importance |
+//! | `probabilistic-p` | the same, but P different cells among those above 0 |
+//! | `probabilistic-val` | P different cells above 0, inversely proportional to their values |
+//! | `min` | the P cells above 0 with the least importance |
+//! | `min-priority` | P times the cell with the least importance + priority; each time its priority grows |
+//!
+//! The importance of a cell is that of the last key (`weight=current`) or the sum over all keys so
+//! far (`weight=cumulative`), at most 65,535. Weights are whole numbers, 2^20 ÷ importance, so
+//! that every target chooses the same cells. Sums and minima of 16 cells, of 16 such nodes and so
+//! on make each choice O(log n); [`importance_cells`](super::importance_cells) says what that
+//! costs in memory, all of which counts as the filter's.
+//!
+//! **Paper.** Boraskar, "An Importance-Aware Bloom Filter for Set Membership Queries in Streaming
+//! Data", 2010. Its Table 1 names six combinations IBF1 to IBF6: `ibf1` to `ibf6` here.
+//!
+//! **Departures.** Algorithms 5 to 7 print `i = i + 1` where an empty cell is chosen, which
+//! deletes from fewer than P cells. We follow the text: exactly P cells above 0, while there are
+//! so many. If a draw chooses a cell again, a number derived from it chooses among the others, so
+//! that each observation consumes P draws. Of equally important cells, `min` takes the first. An
+//! importance of 0 counts as 1, and one above `top` as `top`.
+
+use super::citation::Citation;
+use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
+use super::drawing::Drawing;
+use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
+use super::index_levels::FANOUT;
+use super::minimum_index::{MinimumIndex, first_least};
+use super::parameter::Parameter;
+use super::weighted_index::{Search, WeightedIndex};
+use super::{
+    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+};
+use crate::fingerprint::{Fingerprint, reduce};
+use crate::region::Region;
+use crate::rng::Generator;
+
+/// The largest P: the chosen cells are collected before any of them changes.
+const MAX_P: usize = 64;
+
+/// The geometry of an importance-aware Bloom filter.
+#[derive(Clone, Debug)]
+pub struct Ibf {
+    cells: ImportanceCells,
+    p: usize,
+    inserts_importance: bool,
+    resets_to_zero: bool,
+    is_cumulative: bool,
+    rounds_up: bool,
+    priority: u32,
+    top: u16,
+}
+
+impl Ibf {
+    /// Returns K, P and Max if it is a stable Bloom filter: random counters are lowered by one, and
+    /// importance has no influence.
+    pub(crate) fn as_stable(&self) -> Option<(u32, usize, u32)> {
+        let counters = &self.cells.counters;
+        let is_stable = !self.needs().importance && !self.resets_to_zero;
+        is_stable.then_some((counters.k, self.p, counters.max))
+    }
+
+    /// Returns the value that a key of this importance is inserted with.
+    #[inline(always)]
+    fn inserted_value(&self, importance: u16) -> u32 {
+        let max = self.cells.counters.max;
+        if !self.inserts_importance {
+            return max;
+        }
+        let (scaled, top) = (u64::from(max) * u64::from(importance), u64::from(self.top));
+        match self.rounds_up {
+            true => scaled.div_ceil(top) as u32,
+            false => (scaled / top) as u32,
+        }
+    }
+
+    /// Sets the cells of a key.
+    #[inline(always)]
+    fn insert<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+        importance: u16,
+    ) {
+        let importance = importance.clamp(1, self.top);
+        let value = self.inserted_value(importance);
+        for cell in self.cells.counters.positions(fingerprint) {
+            let weight = |old: u16| match self.is_cumulative {
+                true => old.saturating_add(importance),
+                false => importance,
+            };
+            self.cells.set(region, registers, cell, value, weight);
+        }
+    }
+
+    /// Deletes from P cells.
+    #[inline(always)]
+    fn delete<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        generator: Generator,
+    ) {
+        let scheme = self.cells.scheme();
+        match self.cells.index() {
+            Index::None => {
+                for cell in self.random_cells(generator) {
+                    self.lower(region, registers, cell);
+                }
+            }
+            Index::Weighted(index) => {
+                let mut choices = [Choice::default(); MAX_P];
+                let choices = &mut choices[..self.p];
+                let are_distinct = scheme != Scheme::Probabilistic;
+                let count = self.choose(region.bytes(), index, generator, choices, are_distinct);
+                for choice in &choices[..count] {
+                    self.lower(region, registers, choice.cell);
+                }
+            }
+            Index::Minimum(index) if scheme == Scheme::MinimumPriority => {
+                self.delete_by_priority(region, registers, index);
+            }
+            Index::Minimum(index) => self.delete_least(region, registers, index),
+        }
+    }
+
+    #[inline(always)]
+    fn random_cells(&self, generator: Generator) -> impl Iterator<Item = u64> + use<> {
+        let cells = self.cells.cells();
+        (0..self.p as u64).map(move |i| reduce(generator.draw(i), cells))
+    }
+
+    #[inline(always)]
+    fn lower<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, cell: u64) {
+        let value = self.cells.value(region.bytes(), cell);
+        if value > 0 {
+            let lowered = match self.resets_to_zero {
+                true => 0,
+                false => value - 1,
+            };
+            self.cells.set_value(region, registers, cell, lowered);
+        }
+    }
+
+    /// Chooses cells by their weights. Returns how many there are, fewer only if no more cells
+    /// have a weight.
+    #[inline(always)]
+    fn choose(
+        &self,
+        region: &[u8],
+        index: &WeightedIndex,
+        generator: Generator,
+        choices: &mut [Choice],
+        are_distinct: bool,
+    ) -> usize {
+        let total = index.total(region);
+        if total == 0 {
+            return 0;
+        }
+        let mut searches = [Search::default(); MAX_P];
+        let searches = &mut searches[..choices.len()];
+        for (search, i) in searches.iter_mut().zip(0..) {
+            *search = Search::new(reduce(generator.draw(i), total));
+        }
+        index.find_groups(region, searches);
+        for search in &*searches {
+            self.cells.prefetch_group(region, search.group);
+        }
+        for (choice, search) in choices.iter_mut().zip(&*searches) {
+            *choice = self.cells.choice(region, search);
+        }
+        if !are_distinct {
+            return choices.len();
+        }
+        for i in 1..choices.len() {
+            let (chosen, rest) = choices.split_at_mut(i);
+            if chosen.iter().any(|it| it.cell == rest[0].cell) {
+                let again = Generator::from_state(generator.draw(i as u64));
+                match self.choose_another(region, index, again.draw(0), total, chosen) {
+                    Some(choice) => rest[0] = choice,
+                    None => return i,
+                }
+            }
+        }
+        choices.len()
+    }
+
+    /// Chooses a cell that is not chosen yet. The numbers below the total that belong to chosen
+    /// cells are skipped.
+    #[cold]
+    fn choose_another(
+        &self,
+        region: &[u8],
+        index: &WeightedIndex,
+        draw: u64,
+        total: u64,
+        chosen: &[Choice],
+    ) -> Option<Choice> {
+        let mut in_order = [Choice::default(); MAX_P];
+        let in_order = &mut in_order[..chosen.len()];
+        in_order.copy_from_slice(chosen);
+        in_order.sort_unstable_by_key(|choice| choice.start);
+        let taken: u64 = in_order.iter().map(|choice| choice.weight).sum();
+        let left = total.checked_sub(taken).filter(|&left| left > 0)?;
+        let mut target = reduce(draw, left);
+        for choice in in_order {
+            if target >= choice.start {
+                target += choice.weight;
+            }
+        }
+        let mut search = [Search::new(target)];
+        index.find_groups(region, &mut search);
+        Some(self.cells.choice(region, &search[0]))
+    }
+
+    /// Deletes from the P cells of least importance. A chosen cell is taken out of the index until
+    /// all are chosen.
+    #[inline(always)]
+    fn delete_least<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        index: &MinimumIndex,
+    ) {
+        let mut chosen = [0; MAX_P];
+        let mut count = 0;
+        while count < self.p {
+            let Some(group) = index.find(region.bytes()) else {
+                break;
+            };
+            let of_group = chosen[..count].iter().filter(|&cell| cell / FANOUT == group);
+            let excluded = of_group.fold(0, |mask: u16, cell| mask | 1 << (cell % FANOUT));
+            let costs = self.cells.costs(region.bytes(), group, excluded);
+            let Some(first) = first_least(&costs) else {
+                break;
+            };
+            chosen[count] = group * FANOUT + first;
+            self.cells
+                .update_minimum(region, index, chosen[count], excluded | 1 << first);
+            count += 1;
+        }
+        for &cell in &chosen[..count] {
+            self.lower(region, registers, cell);
+            self.cells.update_minimum(region, index, cell, 0);
+        }
+    }
+
+    /// P times, deletes from the cell with the least sum of importance and priority.
+    #[inline(always)]
+    fn delete_by_priority<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        index: &MinimumIndex,
+    ) {
+        for _ in 0..self.p {
+            let Some(group) = index.find(region.bytes()) else {
+                return;
+            };
+            let costs = self.cells.costs(region.bytes(), group, 0);
+            let cell = group * FANOUT + first_least(&costs).unwrap_or(0);
+            self.cells.raise_priority(region, cell, self.priority);
+            self.lower(region, registers, cell);
+            self.cells.update_minimum(region, index, cell, 0);
+        }
+    }
+}
+
+impl Filter for Ibf {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "ibf",
+        title: "Importance-aware Bloom filter",
+        summary: "Every observation lowers p counters, unimportant ones first, and raises the k \
+                  counters of its key.",
+        promise: "The more important a key is, the longer it is remembered.",
+        choose_when: "To compare with the paper on importance; other filters err less in the same \
+                      memory.",
+        errors: PossibleErrors::Both,
+        needs: Needs {
+            tick: false,
+            importance: true,
+        },
+        origin: Origin::Literature,
+        source: Citation::BORASKAR_2010,
+        advised_because: Descriptor::FEWEST_ERRORS,
+        drawing: Drawing {
+            before: &["4.14.4..2.4."],
+            after: &["4..444..1.4."],
+            caption: "The 2 counters with the least important keys are lowered by one. Then the \
+                      new key raises its 2 counters to 4.",
+        },
+        parameters: &[
+            Parameter::choice(
+                "insert",
+                "the value of a new key's counters: max, or its importance mapped to 0 … max",
+                &["max", "importance"],
+            ),
+            Parameter::choice(
+                "delete",
+                "how the counters to lower are chosen",
+                &[
+                    "probabilistic-p",
+                    "random",
+                    "probabilistic",
+                    "probabilistic-val",
+                    "min",
+                    "min-priority",
+                ],
+            ),
+            Parameter::choice(
+                "by",
+                "how far they are lowered: by one, or to zero",
+                &["one", "zero"],
+            ),
+            Parameter::choice(
+                "weight",
+                "the importance of a counter: the sum over its keys, or that of the last",
+                &["cumulative", "current"],
+            ),
+            Parameter::choice(
+                "map",
+                "how importance × max ÷ top is rounded",
+                &["floor", "ceil"],
+            ),
+            Parameter::integer("k", "counters raised for each key", 1..=32, 4),
+            Parameter::integer(
+                "p",
+                "counters lowered by each observation",
+                0..=MAX_P as u64,
+                7,
+            ),
+            Parameter::integer("max", "the largest value of a counter", 1..=65_535, 4),
+            Parameter::integer(
+                "priority",
+                "by how much the priority of a chosen counter grows (min-priority)",
+                0..=65_535,
+                4,
+            ),
+            Parameter::integer(
+                "top",
+                "the largest importance; greater ones count as this",
+                1..=65_535,
+                50,
+            ),
+        ],
+    };
+
+    fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+        let scheme = match () {
+            _ if spec.is_choice("delete", "random") => Scheme::Random,
+            _ if spec.is_choice("delete", "probabilistic") => Scheme::Probabilistic,
+            _ if spec.is_choice("delete", "probabilistic-val") => Scheme::ProbabilisticValue,
+            _ if spec.is_choice("delete", "min") => Scheme::Minimum,
+            _ if spec.is_choice("delete", "min-priority") => Scheme::MinimumPriority,
+            _ => Scheme::ProbabilisticInUse,
+        };
+        let (k, max) = (spec.integer("k"), spec.integer("max") as u16);
+        let Some(cells) = ImportanceCells::fitting(scheme, k, max, memory_bits) else {
+            return Err(BuildError::TooSmall {
+                filter: spec.to_string(),
+                memory_bits,
+                minimum_bits: ImportanceCells::minimum_bits(scheme, max),
+            });
+        };
+        Ok(Ibf {
+            cells,
+            p: spec.integer("p") as usize,
+            inserts_importance: spec.is_choice("insert", "importance"),
+            resets_to_zero: spec.is_choice("by", "zero"),
+            is_cumulative: spec.is_choice("weight", "cumulative"),
+            rounds_up: spec.is_choice("map", "ceil"),
+            priority: spec.integer("priority") as u32,
+            top: spec.integer("top") as u16,
+        })
+    }
+
+    fn region_bytes(&self) -> u64 {
+        self.cells.region_bytes()
+    }
+
+    fn cells(&self) -> u64 {
+        self.cells.cells()
+    }
+
+    fn needs(&self) -> Needs {
+        let ignores_importance = self.cells.scheme() == Scheme::Random && !self.inserts_importance;
+        Needs {
+            tick: false,
+            importance: !ignores_importance,
+        }
+    }
+
+    fn false_positive_rate(&self, registers: &Registers) -> f64 {
+        let counters = &self.cells.counters;
+        counters.false_positive_rate(registers.occupied())
+    }
+
+    /// Besides a counter, its importance and the node over it change.
+    fn cache_lines_touched(&self) -> u32 {
+        let per_cell = match self.cells.scheme() {
+            Scheme::Random => 1,
+            Scheme::ProbabilisticValue => 2,
+            _ => 3,
+        };
+        per_cell * (self.cells.counters.k + self.p as u32)
+    }
+
+    fn draws(&self) -> u64 {
+        match self.cells.index() {
+            Index::Minimum(_) => 0,
+            Index::None | Index::Weighted(_) => self.p as u64,
+        }
+    }
+
+    fn seen_leaves_state_unchanged(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn observe<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        generator: Generator,
+        observation: Observation,
+    ) -> Verdict {
+        let Observation {
+            fingerprint,
+            importance,
+            ..
+        } = observation;
+        let verdict = self.cells.contains(region.bytes(), fingerprint);
+        self.delete(region, registers, generator);
+        self.insert(region, registers, fingerprint, importance);
+        verdict
+    }
+
+    fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
+        self.cells.contains(region, fingerprint)
+    }
+
+    fn cell_layout(&self) -> CellLayout {
+        self.cells.counters.cell_layout("lowered to 0")
+    }
+
+    fn cell(&self, region: &[u8], index: u64) -> u64 {
+        self.cells.counters.cell(region, index)
+    }
+
+    fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
+        self.cells.counters.evidence(region, fingerprint)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
+        self.cells.prefetch(region, fingerprint);
+        if self.cells.scheme() == Scheme::Random {
+            for cell in self.random_cells(generator) {
+                self.cells.counters.prefetch_cell(region, cell);
+            }
+        }
+    }
+}

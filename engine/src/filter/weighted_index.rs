@@ -1,0 +1,224 @@
+//! Chooses a group of cells with a probability proportional to its weight, in O(log n).
+//!
+//! The weights of cells are not stored: they follow from the cells. Each node holds the sum of the
+//! weights under it. To choose, a number below the total is drawn, and the cell in whose part of
+//! the total it lies is found from the top: with the weights 2, 0, 5, 1 the numbers 0 and 1 belong
+//! to the first cell, 2 to 6 to the third and 7 to the fourth. The index finds the group; its
+//! owner then looks at the 16 cells.
+//!
+//! In a region of zeros every cell has the weight `untouched`. If that is not 0, nodes hold how
+//! much less than that their cells have.
+
+use super::index_levels::{FANOUT, IndexLevels, Level};
+use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
+use crate::prefetch::prefetch;
+use crate::region::Region;
+
+/// The largest weight: 16 cells of it fit into a node over cells.
+pub(super) const MAX_WEIGHT: u32 = 1 << 20;
+
+/// Sums of weights.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WeightedIndex {
+    levels: IndexLevels,
+    /// The weight of each cell in a region of zeros: 0, or the largest weight.
+    untouched: u32,
+}
+
+/// A search for the cell of a number below the total.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Search {
+    /// The number.
+    pub target: u64,
+    /// The number within the group.
+    pub left: u64,
+    /// The group of cells; before that, a node on the way to it.
+    pub group: u64,
+}
+
+impl Search {
+    /// Returns the search for a number, at the top.
+    #[inline(always)]
+    pub fn new(target: u64) -> Self {
+        Search {
+            target,
+            left: target,
+            group: 0,
+        }
+    }
+}
+
+impl WeightedIndex {
+    /// Lays out the nodes from a byte offset.
+    pub fn new(cells: u64, first_byte: usize, alignment: usize, untouched: u32) -> Self {
+        WeightedIndex {
+            levels: IndexLevels::new(cells, first_byte, 8, alignment),
+            untouched,
+        }
+    }
+
+    /// Returns the first byte behind the nodes.
+    pub fn end(&self) -> usize {
+        self.levels.end
+    }
+
+    /// Returns the sum of all weights.
+    #[inline(always)]
+    pub fn total(&self, region: &[u8]) -> u64 {
+        let top = self.levels.top();
+        let (_, nodes) = top.under(region, 0);
+        let stored = match top.node_bytes {
+            4 => sum(nodes.chunks_exact(4), |node| read_u32(node, 0).into()),
+            _ => sum(nodes.chunks_exact(8), |node| read_u64(node, 0)),
+        };
+        match self.untouched {
+            0 => stored,
+            untouched => (u64::from(untouched) * self.levels.cells).saturating_sub(stored),
+        }
+    }
+
+    /// Records that the weight of a cell changed.
+    #[inline(always)]
+    pub fn change<R: Region + ?Sized>(&self, region: &mut R, cell: u64, old: u32, new: u32) {
+        if old == new {
+            return;
+        }
+        let (old, new) = (u64::from(old), u64::from(new));
+        let added = match self.untouched {
+            0 => new.wrapping_sub(old),
+            _ => old.wrapping_sub(new),
+        };
+        let mut node = cell;
+        for level in self.levels.all() {
+            node /= FANOUT;
+            let at = level.at(node);
+            let bytes = region.bytes_mut(at..at + level.node_bytes);
+            match level.node_bytes {
+                4 => {
+                    let sum = read_u32(bytes, 0).wrapping_add(added as u32);
+                    write_u32(bytes, 0, sum);
+                }
+                _ => write_u64(bytes, 0, read_u64(bytes, 0).wrapping_add(added)),
+            }
+        }
+    }
+
+    /// Advances searches from the top to their groups. They advance together, so that their cache
+    /// misses overlap.
+    #[inline(always)]
+    pub fn find_groups(&self, region: &[u8], searches: &mut [Search]) {
+        let levels = self.levels.all();
+        // The number of cells under a whole node.
+        let mut width = FANOUT.pow(levels.len() as u32);
+        for (depth, level) in levels.iter().enumerate().rev() {
+            for search in &mut *searches {
+                self.step(region, level, width, search);
+                if depth > 0 {
+                    prefetch(region, levels[depth - 1].at(search.group * FANOUT));
+                }
+            }
+            width /= FANOUT;
+        }
+    }
+
+    /// Moves a search to the child node that contains what is left of its target. If damaged sums
+    /// are less than that, the last child is taken.
+    #[inline(always)]
+    fn step(&self, region: &[u8], level: &Level, width: u64, search: &mut Search) {
+        let (first, nodes) = level.under(region, search.group);
+        let count = (nodes.len() / level.node_bytes) as u64;
+        let whole = u64::from(self.untouched) * width;
+        let weight_of = |i: u64, stored: u64| match self.untouched {
+            0 => stored,
+            // Only the last node may have fewer cells; nothing comes after it.
+            _ if i + 1 < count => whole.saturating_sub(stored),
+            _ => u64::MAX,
+        };
+        let (passed, before) = match level.node_bytes {
+            4 => passed(search.left, nodes.chunks_exact(4), |i, node| {
+                weight_of(i, read_u32(node, 0).into())
+            }),
+            _ => passed(search.left, nodes.chunks_exact(8), |i, node| {
+                weight_of(i, read_u64(node, 0))
+            }),
+        };
+        search.left -= before;
+        search.group = first + passed.min(count.saturating_sub(1));
+    }
+
+    /// Prefetches the node over a cell.
+    #[inline(always)]
+    pub fn prefetch(&self, region: &[u8], cell: u64) {
+        prefetch(region, self.levels.all()[0].at(cell / FANOUT));
+    }
+}
+
+/// Returns how many nodes lie entirely before a number, and the sum of their weights. There is no
+/// branch per node: which one it is cannot be predicted.
+#[inline(always)]
+fn passed<'a>(
+    number: u64,
+    nodes: impl Iterator<Item = &'a [u8]>,
+    weight: impl Fn(u64, &[u8]) -> u64,
+) -> (u64, u64) {
+    let (mut sum, mut passed, mut before) = (0u64, 0, 0);
+    for (i, node) in (0..).zip(nodes) {
+        sum = sum.saturating_add(weight(i, node));
+        let passes = sum <= number;
+        passed += u64::from(passes);
+        before = if passes { sum } else { before };
+    }
+    (passed, before)
+}
+
+/// Returns the sum of what is stored in nodes.
+#[inline(always)]
+fn sum<'a>(nodes: impl Iterator<Item = &'a [u8]>, read: impl Fn(&[u8]) -> u64) -> u64 {
+    nodes.fold(0, |sum: u64, node| sum.wrapping_add(read(node)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_group_of_every_number_is_that_of_a_linear_search(
+            cells in 1usize..700, untouched: bool,
+            changes in proptest::collection::vec((any::<u16>(), 0..=MAX_WEIGHT), 0..200),
+            numbers in proptest::collection::vec(any::<u64>(), 1..40),
+        ) {
+            let untouched = if untouched { MAX_WEIGHT } else { 0 };
+            let index = WeightedIndex::new(cells as u64, 0, 8, untouched);
+            let mut region = vec![0u8; index.end()];
+            let mut weights = vec![untouched; cells];
+            for (cell, weight) in changes {
+                let cell = usize::from(cell) % cells;
+                index.change(&mut region[..], cell as u64, weights[cell], weight);
+                weights[cell] = weight;
+            }
+            let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
+            prop_assert_eq!(index.total(&region), total);
+            if total == 0 {
+                return Ok(());
+            }
+            let targets = numbers.iter().map(|number| number % total);
+            let mut searches: Vec<Search> = targets.map(Search::new).collect();
+            index.find_groups(&region, &mut searches);
+            for search in searches {
+                let mut end = 0;
+                let cell = weights.iter().position(|&weight| {
+                    end += u64::from(weight);
+                    search.target < end
+                }).expect("below the total");
+                let group = cell / FANOUT as usize;
+                let before: u64 =
+                    weights[..16 * group].iter().map(|&weight| u64::from(weight)).sum();
+                prop_assert_eq!(search.group, group as u64);
+                prop_assert_eq!(search.left, search.target - before);
+            }
+        }
+    }
+}
