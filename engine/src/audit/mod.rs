@@ -29,7 +29,7 @@ use std::ops::Range;
 use record::JudgedKey;
 
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations, Observation,
+    Alignment, AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations, Observation,
     Registers, SampleMask, Verdict, WindowClock,
 };
 use crate::fingerprint::Fingerprint;
@@ -197,6 +197,9 @@ impl AuditedFilter {
             });
             let judged: Vec<JudgedKey> = judged.filter(|it| it.fingerprint.0 & mask == 0).collect();
             table.observe(&mut audited, judged.iter().copied());
+            for &fingerprint in &recorded.forgotten {
+                table.forget(&mut audited, fingerprint);
+            }
         }
     }
 
@@ -209,7 +212,7 @@ impl AuditedFilter {
     ) -> Result<Verdict, CannotForget> {
         let mut filtered = SubRegion::new(region, 0..self.filter.region_bytes());
         let verdict = self.filter.forget(&mut filtered, registers, fingerprint)?;
-        if let Some(table) = &self.audit {
+        if let Some(table) = self.audit.as_ref().filter(|_| verdict.is_seen()) {
             let mut audited = SubRegion::new(region, self.audit_start()..self.region_bytes());
             table.forget(&mut audited, fingerprint);
         }
@@ -226,6 +229,10 @@ impl AuditedFilter {
     ) -> Result<(), &'static str> {
         let (other, other_region, other_registers) = other;
         let position = registers.observations();
+        let shifts = match self.filter.window() {
+            Some(clock) => Alignment::of(clock, registers, other_registers).shifts,
+            None => [0; 2],
+        };
         let (filtered, audited) = region.split_at_mut(self.filter.region_bytes());
         self.filter.merge(
             filtered,
@@ -238,7 +245,7 @@ impl AuditedFilter {
             (Some(table), Some(other_table)) => {
                 let audited = &mut audited[self.audit_start() - self.filter.region_bytes()..];
                 let other_bytes = &other_region[other.audit_start()..];
-                table.merge(audited, other_table, other_bytes, position);
+                table.merge(audited, other_table, other_bytes, position, shifts);
                 Ok(())
             }
             _ => Err("one of the two was created with an audit and the other without"),

@@ -65,9 +65,11 @@ mod stamp_cells;
 mod stamp_sweep;
 mod stamps;
 mod suggested_values;
+mod union;
 mod window_clock;
 mod window_contents;
 mod window_registers;
+mod window_union;
 
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
@@ -89,6 +91,7 @@ pub use spec::{FilterSpec, SpecError};
 pub use stamps::StampWindow;
 pub use window_clock::{ClockKind, WindowAge, WindowClock};
 pub use window_contents::{LeavingKeys, WindowContents};
+pub(crate) use window_union::Alignment;
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;
@@ -129,6 +132,13 @@ pub trait Filter: Sized {
 
     /// Returns the size of the region: at most the memory given, rounded up to a byte.
     fn region_bytes(&self) -> u64;
+
+    /// Returns how much of the region was ever used: all bytes of the region from there on are zero
+    /// and were never used. A filter that grows inside a reserved region returns its high-water
+    /// mark. A store neither reads nor writes the rest.
+    fn used_bytes(&self, _registers: &Registers) -> u64 {
+        self.region_bytes()
+    }
 
     /// Returns the same filter with common parameters as compile-time constants, or None if it
     /// has others. The loop over a batch is compiled once more for each, without loops over k.
@@ -238,7 +248,8 @@ pub trait Filter: Sized {
     /// Decides whether a key is new, without updating anything.
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict;
 
-    /// Removes a key if the filter [can](Filter::FORGETS). Returns Seen if the key was found.
+    /// Removes a key if the filter [can](Filter::FORGETS). Returns Seen if the key was found, and
+    /// changes nothing if it was not. Reads and writes only what [`observe`](Filter::observe) may.
     /// Counts and generator do not change.
     fn forget<R: Region + ?Sized>(
         &self,
@@ -269,10 +280,7 @@ pub trait Filter: Sized {
         _other: &[u8],
         _other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        Err(match self.window() {
-            Some(_) => "its cells count time by its own clock, and two clocks differ",
-            None => "it forgets keys, and which ones depends on the order in which they came",
-        })
+        Err("it forgets keys, and which ones depends on the order in which they came")
     }
 
     /// Prefetches the memory that `observe` touches for this key and these draws.

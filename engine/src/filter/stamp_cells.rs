@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
 use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
 use super::stamps::{StampWindow, Stamps};
+use super::window_union::{Alignment, StampRanks};
 use super::{BuildError, EvidenceCell, FilterSpec, Registers};
 use crate::bytes::{PackedCells, read_u64, window, write_u64};
 use crate::fingerprint::{Fingerprint, Probes};
@@ -261,6 +262,45 @@ impl StampCells {
             }
         }
         *registers.occupied_mut() += filled;
+    }
+
+    /// Sets the value of a cell, given its index.
+    fn set(&self, region: &mut [u8], index: u64, value: u64) {
+        match self.layout {
+            Layout::Shared { packed, .. } => packed.set(region, index, value as u32),
+            Layout::Blocked { per_word, .. } => {
+                let at = (index / per_word) as usize * 8;
+                let shift = index % per_word * u64::from(self.stamps.width_bits());
+                let cells = read_u64(region, at);
+                let before = cells >> shift & self.stamps.max_value();
+                write_u64(region, at, cells ^ ((before ^ value) << shift));
+            }
+        }
+    }
+
+    /// Takes the later one of each cell of two filters. What has left the window is emptied.
+    pub fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+        alignment: Alignment,
+    ) {
+        let both = [&*registers, other_registers];
+        let ranks = StampRanks::new(&self.stamps, alignment, both);
+        let mut occupied = 0;
+        for index in 0..self.count() {
+            let before = self.get(region, index);
+            let rank = ranks.rank(0, before).max(ranks.rank(1, self.get(other, index)));
+            let after = ranks.stamp(rank);
+            if after != before {
+                self.set(region, index, after);
+            }
+            occupied += u64::from(after != 0);
+        }
+        *registers.occupied_mut() = occupied;
+        self.stamps.unite(registers, other_registers, alignment);
     }
 
     /// Makes the present step the base of all stamps, and sweeps.
