@@ -29,8 +29,8 @@ use std::ops::Range;
 use record::JudgedKey;
 
 use crate::filter::{
-    Alignment, AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations, Observation,
-    Registers, SampleMask, Verdict, WindowClock,
+    Alignment, AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations,
+    Observation, Registers, SampleMask, Verdict, WindowClock,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::{Region, SubRegion};

@@ -363,7 +363,11 @@ impl Filter for Aging {
                 let bits = line[bytes_of(half)].iter_mut();
                 for (at, (byte, other)) in bits.zip(&other[bytes_of(same_role)]).enumerate() {
                     // The last bit of a half is no bit of a key.
-                    let used = if at + 1 == HALF_BYTES { !ACTIVE_FLAG } else { u8::MAX };
+                    let used = if at + 1 == HALF_BYTES {
+                        !ACTIVE_FLAG
+                    } else {
+                        u8::MAX
+                    };
                     *byte |= other & used;
                 }
             }

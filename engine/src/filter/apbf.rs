@@ -386,12 +386,15 @@ impl Filter for Apbf {
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
         if self.clock.kind() != ClockKind::Seconds {
-            return Err("its slices belong to numbers of observations, which two filters count \
-                        each for itself");
+            return Err(
+                "its slices belong to numbers of observations, which two filters count \
+                        each for itself",
+            );
         }
         let Alignment { now, shifts } = Alignment::of(&self.clock, registers, other_registers);
         for slice in 0..self.slices {
-            let bytes = (slice * self.slice_bytes) as usize..((slice + 1) * self.slice_bytes) as usize;
+            let bytes =
+                (slice * self.slice_bytes) as usize..((slice + 1) * self.slice_bytes) as usize;
             if !self.is_in_use(registers, slice, now) {
                 region[bytes.clone()].fill(0);
             }

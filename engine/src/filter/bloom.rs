@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_forgets_refuses_to_merge_and_stays_unchanged() {
-        let forgets = set("stable", 0..10);
+        let forgets = set("dsqf", 0..10);
         let (mut region, mut registers) = (forgets.region().to_vec(), forgets.registers().clone());
         let refused = forgets.filter().merge(
             &mut region,

@@ -128,8 +128,7 @@ impl Filter for Buffer {
         other: &[u8],
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        self.table
-            .merge(region, registers, other, other_registers);
+        self.table.merge(region, registers, other, other_registers);
         Ok(())
     }
 

@@ -147,7 +147,8 @@ impl Filter for FpBuffer {
         other: &[u8],
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        self.buffer.table
+        self.buffer
+            .table
             .merge(region, registers, other, other_registers);
         Ok(())
     }

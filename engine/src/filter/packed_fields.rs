@@ -10,9 +10,7 @@
 //! match is reported in the word that contains the field's top bit.
 
 use super::union::in_turns;
-use super::{
-    BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Verdict,
-};
+use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Verdict};
 use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;

@@ -287,8 +287,7 @@ impl Filter for Recent {
         other: &[u8],
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        self.lines
-            .merge(region, registers, other, other_registers);
+        self.lines.merge(region, registers, other, other_registers);
         Ok(())
     }
 

@@ -292,7 +292,9 @@ impl StampCells {
         let mut occupied = 0;
         for index in 0..self.count() {
             let before = self.get(region, index);
-            let rank = ranks.rank(0, before).max(ranks.rank(1, self.get(other, index)));
+            let rank = ranks
+                .rank(0, before)
+                .max(ranks.rank(1, self.get(other, index)));
             let after = ranks.stamp(rank);
             if after != before {
                 self.set(region, index, after);

@@ -392,9 +392,9 @@ impl Filter for Stamped {
             entries.clear();
             for (filter, line) in [&*line, other].into_iter().enumerate() {
                 let held = self.places().map(|place| self.entry_at(line, place));
-                entries.extend(held.map(|entry| {
-                    (ranks.rank(filter, entry & max), entry >> stamp_bits)
-                }));
+                entries.extend(
+                    held.map(|entry| (ranks.rank(filter, entry & max), entry >> stamp_bits)),
+                );
             }
             // The latest first; among those of the same age the smallest fingerprint, as when an
             // entry is replaced.

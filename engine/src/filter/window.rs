@@ -278,8 +278,10 @@ impl Filter for Window {
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
         if self.equal > 1 {
-            return Err("with `equal` above 1, the later timers of one filter would make the timers \
-                        of the other's keys unequal");
+            return Err(
+                "with `equal` above 1, the later timers of one filter would make the timers \
+                        of the other's keys unequal",
+            );
         }
         let alignment = Alignment::of(&self.clock, registers, other_registers);
         self.cells

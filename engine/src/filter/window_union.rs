@@ -5,10 +5,10 @@
 //! observations or deliveries, the two clocks have nothing in common. The union then stands at the
 //! sum of both, and every key keeps the age that it had in its own filter.
 
+use super::Registers;
 use super::stamps::{StampWindow, Stamps};
 use super::window_clock::{ClockKind, WindowClock};
 use super::window_registers::WindowRegisters;
-use super::Registers;
 
 /// How the steps of two filters become steps of their union.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,7 @@ pub(super) struct StampRanks {
 }
 
 impl StampRanks {
-    pub fn new(
-        stamps: &Stamps,
-        alignment: Alignment,
-        registers: [&Registers; 2],
-    ) -> Self {
+    pub fn new(stamps: &Stamps, alignment: Alignment, registers: [&Registers; 2]) -> Self {
         let age_limit = stamps.age_limit();
         let ranks_of = |registers: &Registers, shift: u64| {
             let base = WindowRegisters::base(registers);
@@ -59,7 +55,7 @@ impl StampRanks {
             let rank = |value: u64| {
                 let step = (base + shift).checked_sub(window.age(value))?;
                 let age = alignment.now.checked_sub(step)?;
-                (value != 0 && age <= age_limit).then_some((age_limit + 1 - age) as u16)
+                (value != 0 && age <= age_limit).then(|| (age_limit + 1 - age) as u16)
             };
             (0..=stamps.max_value())
                 .map(|value| rank(value).unwrap_or(0))

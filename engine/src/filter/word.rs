@@ -253,8 +253,7 @@ impl Filter for Word {
         other: &[u8],
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        self.words
-            .merge(region, registers, other, other_registers);
+        self.words.merge(region, registers, other, other_registers);
         Ok(())
     }
 
