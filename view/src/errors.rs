@@ -56,6 +56,9 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
         } => mismatch_message(&path, *option, stored, requested)
             .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
         StoreError::Key(error) => key_error_message(error),
+        StoreError::CannotForget(error) => format!(
+            "{path}: {error}; to be able to, create a store with one of them and feed the logs to it"
+        ),
         _ => format!("{}; {next}", what(&path, error)),
     };
     // It may quote what a file holds.

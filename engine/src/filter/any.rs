@@ -219,6 +219,11 @@ impl AnyFilter {
         }
     }
 
+    /// Returns the name of the filter in the registry.
+    pub fn name(&self) -> &'static str {
+        dispatch!(self, f => name_of(f))
+    }
+
     /// Whether [`forget`](AnyFilter::forget) can remove a key.
     pub fn can_forget(&self) -> bool {
         dispatch!(self, f => forgets(f))
@@ -236,10 +241,7 @@ impl AnyFilter {
         fingerprint: Fingerprint,
     ) -> Result<Verdict, CannotForget> {
         if !self.can_forget() {
-            return Err(CannotForget {
-                filter: dispatch!(self, f => name_of(f)),
-                able: super::filters_that_forget(),
-            });
+            return Err(CannotForget::of(self));
         }
         Ok(self.forget_if_able(region, registers, fingerprint))
     }

@@ -10,7 +10,7 @@ use super::create::CreateOption;
 #[cfg(not(target_family = "wasm"))]
 use super::format::layout::Layout;
 use super::medium::StoreFile;
-use crate::filter::SpecError;
+use crate::filter::{CannotForget, SpecError};
 use crate::lines::{KeyOptionsError, KeyRuleError};
 use crate::region::OutOfMemory;
 use crate::seen_set::CreateError;
@@ -129,6 +129,9 @@ pub enum StoreError {
         /// The process that has locked the store, if it is known.
         holder: Option<u32>,
     },
+    /// The store's filter cannot take a key out.
+    #[error(transparent)]
+    CannotForget(CannotForget),
     /// A file of the store is damaged.
     #[error("{0}")]
     Corrupt(Damage),

@@ -52,11 +52,12 @@ pub struct Inspection {
     pub checkpoint_age_seconds: u64,
     /// Whether a checkpoint is under way or was interrupted.
     pub checkpoint_unfinished: bool,
-    /// The number of observations in the last checkpoint.
+    /// The sequence number of the last checkpoint: the number of observations in it, and of keys
+    /// taken out.
     pub checkpointed_sequence: u64,
-    /// The number of observations known to be durable; None if the mark is not readable.
+    /// The sequence number known to be durable; None if the mark is not readable.
     pub durable_sequence: Option<u64>,
-    /// The number of observations in the last checkpoint and the log.
+    /// The sequence number that the last checkpoint and the log reach.
     pub log_sequence: u64,
     /// The size of each log.
     pub log_bytes: u64,
@@ -75,6 +76,8 @@ pub struct Inspection {
     pub live_new: Option<u64>,
     /// The number of them reported as Seen; None if only replaying the log can tell.
     pub live_seen: Option<u64>,
+    /// The number of keys taken out, in the last checkpoint and the log.
+    pub forgotten: u64,
     /// The share of cells in use with the log; None if only replaying it can tell.
     pub live_load: Option<f64>,
     /// The probability that the next new key is reported as Seen; None if only replaying the log
@@ -132,7 +135,8 @@ impl Inspection {
     /// those of the last checkpoint.
     pub fn set_live(&mut self, exact: &Inspection) {
         self.live_observations = exact.live_observations;
-        self.log_sequence = self.log_sequence.max(exact.live_observations);
+        self.log_sequence = self.log_sequence.max(exact.log_sequence);
+        self.forgotten = exact.forgotten;
         self.live_new = exact.live_new;
         self.live_seen = exact.live_seen;
         self.live_load = exact.live_load;
@@ -189,12 +193,14 @@ impl Inspected<'_> {
         } = &extent.superblock;
         let superblock = &extent.superblock;
         let filter = self.filter.filter();
-        let exact = registers.observations() >= extent.reached;
+        let exact = registers.sequence() >= extent.reached;
         let live_new = match exact {
             true => Some(registers.new_count()),
             false => extent.new,
         };
-        let reached = extent.reached.max(registers.observations());
+        let reached = extent.reached.max(registers.sequence());
+        let forgotten = extent.forgotten.max(registers.forgotten());
+        let live_observations = reached.saturating_sub(forgotten);
         let audit = self.audit;
         let gaps = audit.as_ref();
         let gaps = gaps.and_then(|audit| GapHistogram::of_octaves(&audit.gaps));
@@ -213,7 +219,7 @@ impl Inspected<'_> {
             LongRun::Unknown => (None, None),
         };
         let damage = extent.damage.as_ref().or(self.audit_damage.as_ref());
-        let counted_at = match registers.observations() > superblock.log.sequence {
+        let counted_at = match registers.sequence() > superblock.log.sequence {
             true => self.unix_seconds,
             false => superblock.unix_seconds,
         };
@@ -242,9 +248,10 @@ impl Inspected<'_> {
             torn_tail: extent.torn,
             damage: damage.map(Damage::to_string),
             exact,
-            live_observations: reached,
+            live_observations,
             live_new,
-            live_seen: live_new.map(|new| reached.saturating_sub(new)),
+            live_seen: live_new.map(|new| live_observations.saturating_sub(new)),
+            forgotten,
             live_load: exact.then(|| filter.load(registers)),
             live_estimated_fpr: exact.then(|| filter.false_positive_rate(registers)),
             observations: registers.observations(),

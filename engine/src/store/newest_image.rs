@@ -55,12 +55,12 @@ pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter),
             found: format!("{} bytes", superblock.layout.region_bytes),
         }));
     }
-    if superblock.registers.observations() != superblock.log.sequence {
+    if superblock.registers.sequence() != superblock.log.sequence {
         return Err(StoreError::Corrupt(Damage {
             file: superblock.file(),
             offset: offset::SEQUENCE as u64,
-            expected: format!("{} observations", superblock.registers.observations()),
-            found: format!("{} observations", superblock.log.sequence),
+            expected: format!("sequence number {}", superblock.registers.sequence()),
+            found: format!("sequence number {}", superblock.log.sequence),
         }));
     }
     Ok((spec, filter))

@@ -110,6 +110,7 @@ impl StoreError {
             | StoreError::UnknownFeatures { .. }
             | StoreError::UnknownFilter(_)
             | StoreError::UnknownKey { .. } => Remedy::Upgrade,
+            StoreError::CannotForget(_) => change(CreateOption::Filter),
             StoreError::InUse { .. } => Remedy::WaitForWriter,
             StoreError::Corrupt(_) => Remedy::Repair,
             StoreError::OptionMismatch { option, .. } => Remedy::OmitOption { option: *option },

@@ -106,9 +106,9 @@ impl Snapshot {
         })
     }
 
-    /// Returns the number of observations.
+    /// Returns the sequence number: that of observations, and of keys taken out.
     pub fn sequence(&self) -> u64 {
-        self.registers.observations()
+        self.registers.sequence()
     }
 
     /// Returns a digest of the whole state.

@@ -52,7 +52,7 @@ impl<R: Deref<Target = [u8]>> InitialFiles<R> {
                 epoch: 0,
                 offset: LOG_START,
                 chain,
-                sequence: described.registers.observations(),
+                sequence: described.registers.sequence(),
             },
             ..described
         };

@@ -15,7 +15,7 @@ use super::checkpoint::Checkpoint;
 use super::checkpoint_thread::{Done, Job};
 use super::handle::Store;
 use crate::store::error::StoreError;
-use crate::store::format::superblock::{LogPosition, Superblock};
+use crate::store::format::superblock::{FORGETS, LogPosition, Superblock};
 use crate::store::medium::Medium;
 
 /// How far a checkpoint has come.
@@ -145,7 +145,13 @@ impl<M: Medium> Store<M> {
             } = self.log.position();
             self.progress.note_appended(sequence, epoch);
         }
+        let forgets = if self.registers.forgotten() > 0 {
+            FORGETS
+        } else {
+            0
+        };
         let next = Superblock {
+            features: self.active.features | self.added_features | forgets,
             generation: self.active.generation + 1,
             log: self.log.position(),
             registers: self.registers.clone(),

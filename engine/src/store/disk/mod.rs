@@ -12,6 +12,7 @@ mod create;
 mod directory;
 mod durability;
 mod file_access_at;
+mod forgetting;
 mod handle;
 mod leftovers;
 mod live_region;

@@ -28,8 +28,14 @@ pub const MAX_FPR: u32 = 4;
 /// A feature that a reader must know: the log has timed frames, because the filter has a window
 /// that is measured in seconds.
 pub const TIMED_LOG: u32 = 8;
+/// A feature that a reader must know: keys may have been taken out. The log may have forget frames,
+/// and sequence numbers count the keys taken out like observations.
+pub const FORGETS: u32 = 16;
+/// A feature that a reader must know: the filter grows inside its region. Blocks that it never used
+/// are not written, and have no checksum.
+pub const GROWS: u32 = 32;
 /// All features that this program knows.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR | TIMED_LOG;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR | TIMED_LOG | FORGETS | GROWS;
 
 /// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
