@@ -23,6 +23,7 @@ mod input;
 mod interruptible_file;
 mod json_bytes;
 mod key_arguments;
+mod key_report;
 mod leftovers;
 mod line_filter;
 mod line_times;

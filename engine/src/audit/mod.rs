@@ -30,7 +30,7 @@ use record::JudgedKey;
 
 use crate::filter::{
     Alignment, AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations,
-    Observation, Registers, SampleMask, Verdict, WindowClock,
+    Observation, Registers, SampleMask, Verdict, WindowClock, digest_of_parts,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::{Region, SubRegion};
@@ -269,6 +269,19 @@ impl AuditedFilter {
         self.audit
             .as_ref()
             .map(|_| self.audit_start()..self.region_bytes())
+    }
+
+    /// Returns a digest of the whole state: that of [`state_digest`](crate::state_digest), if the
+    /// filter uses its whole region. Otherwise the part that it never used is left out.
+    pub fn state_digest(&self, region: &[u8], registers: &Registers) -> u64 {
+        let used = self.filter.used_bytes(registers);
+        match used < self.filter.region_bytes() {
+            false => digest_of_parts(&[region], registers),
+            true => {
+                let audit = self.audit_range().map(|range| &region[range]);
+                digest_of_parts(&[&region[..used], audit.unwrap_or_default()], registers)
+            }
+        }
     }
 
     /// Returns the results of the audit; None if there is none.

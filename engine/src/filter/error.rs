@@ -17,7 +17,7 @@ impl CannotForget {
     pub(crate) fn of(filter: &AnyFilter) -> Self {
         CannotForget {
             filter: filter.name(),
-            able: super::filters_that_forget(),
+            able: super::filters_that_forget().join(", "),
         }
     }
 }

@@ -85,6 +85,7 @@ pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};
 pub(crate) use observation_time::{ObservationTime, Run, tick_of};
 pub use parameter::{Kind, Parameter, Value};
+pub(crate) use registers::digest_of_parts;
 pub use registers::{Registers, state_digest};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};

@@ -172,9 +172,16 @@ impl Registers {
 
 /// Returns a digest of the whole state: XXH3-64 of the encoded registers followed by the region.
 pub fn state_digest(region: &[u8], registers: &Registers) -> u64 {
+    digest_of_parts(&[region], registers)
+}
+
+/// Returns a digest of the registers and of parts of the region.
+pub(crate) fn digest_of_parts(parts: &[&[u8]], registers: &Registers) -> u64 {
     let mut hasher = Xxh3::new();
     hasher.update(&registers.to_bytes());
-    hasher.update(region);
+    for part in parts {
+        hasher.update(part);
+    }
     hasher.digest()
 }
 

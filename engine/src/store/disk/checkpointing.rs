@@ -15,7 +15,7 @@ use super::checkpoint::Checkpoint;
 use super::checkpoint_thread::{Done, Job};
 use super::handle::Store;
 use crate::store::error::StoreError;
-use crate::store::format::superblock::{FORGETS, LogPosition, Superblock};
+use crate::store::format::superblock::{LogPosition, Superblock};
 use crate::store::medium::Medium;
 
 /// How far a checkpoint has come.
@@ -145,20 +145,19 @@ impl<M: Medium> Store<M> {
             } = self.log.position();
             self.progress.note_appended(sequence, epoch);
         }
-        let forgets = if self.registers.forgotten() > 0 {
-            FORGETS
-        } else {
-            0
-        };
         let next = Superblock {
-            features: self.active.features | self.added_features | forgets,
+            features: self.active.features | self.added_features,
             generation: self.active.generation + 1,
             log: self.log.position(),
             registers: self.registers.clone(),
             ..self.active.clone()
         };
+        let next = next
+            .with_used_blocks(self.filter.filter())
+            .with_forgetting();
+        let frozen = self.live.freeze(&next.used());
         let by_thread = self.checkpoint_thread.is_some();
-        let checkpoint = Arc::new(Checkpoint::new(next, self.live.freeze(), by_thread));
+        let checkpoint = Arc::new(Checkpoint::new(next, frozen, by_thread));
         self.stage = Stage::Writing(Arc::clone(&checkpoint));
         self.submit(Job::Write(checkpoint))
     }

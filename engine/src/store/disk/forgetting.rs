@@ -44,9 +44,7 @@ impl<M: Medium> Store<M> {
         verdicts: &mut [Verdict],
     ) -> Result<(), StoreError> {
         assert_eq!(keys.len(), verdicts.len());
-        if !self.filter().can_forget() {
-            return Err(StoreError::CannotForget(CannotForget::of(self.filter())));
-        }
+        self.check_can_forget()?;
         if keys.is_empty() {
             return self.progress.check();
         }
@@ -71,6 +69,14 @@ impl<M: Medium> Store<M> {
             from = to;
         }
         self.after_append()
+    }
+
+    /// Fails if the filter cannot take a key out.
+    pub fn check_can_forget(&self) -> Result<(), StoreError> {
+        match self.filter().can_forget() {
+            true => Ok(()),
+            false => Err(StoreError::CannotForget(CannotForget::of(self.filter()))),
+        }
     }
 
     /// Takes a checkpoint whose image says that keys may have been taken out.

@@ -1,0 +1,1 @@
+//! `dedupstore grow`: raises the limit of a growing store.
