@@ -23,6 +23,7 @@ filters! {
     word::Word,
     aging::Aging,
     counting::Counting,
+    quotient::Quotient,
     bsbf::Bsbf,
     bsbfsd::Bsbfsd,
     rsbf::Rsbf,
@@ -54,6 +55,9 @@ mod observation;
 mod observation_time;
 mod packed_fields;
 mod parameter;
+mod quotient_block;
+mod quotient_rebuild;
+mod quotient_table;
 mod recency_list;
 mod registers;
 mod sample_mask;

@@ -6,6 +6,7 @@
 mod bits;
 mod cache_lines;
 mod counters;
+mod fingerprint_tables;
 mod keys;
 mod rows;
 mod windows;
@@ -75,6 +76,7 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
         )),
         "stable" => Box::new(counters::Stable::new(&spec, memory_bits)),
         "counting" => Box::new(counters::Counting::new(&spec, memory_bits)),
+        "quotient" => Box::new(fingerprint_tables::Quotient::new(&spec, memory_bits)),
         "blocked" => Box::new(cache_lines::Blocked::new(&spec, memory_bits)),
         "aging" => Box::new(cache_lines::Aging::new(&spec, memory_bits)),
         "recent" => Box::new(cache_lines::RankedLists::recent(&spec, memory_bits)),
