@@ -41,6 +41,11 @@ impl AnyFilter {
         dispatch!(self, f => f.region_bytes()) as usize
     }
 
+    /// Returns how much of the region was ever used; see [`Filter::used_bytes`].
+    pub fn used_bytes(&self, registers: &Registers) -> usize {
+        dispatch!(self, f => f.used_bytes(registers)) as usize
+    }
+
     /// Returns the number of cells.
     pub fn cells(&self) -> u64 {
         dispatch!(self, f => f.cells())

@@ -130,6 +130,13 @@ pub trait Filter: Sized {
     /// Returns the size of the region: at most the memory given, rounded up to a byte.
     fn region_bytes(&self) -> u64;
 
+    /// Returns how much of the region was ever used: all bytes of the region from there on are zero
+    /// and were never used. A filter that grows inside a reserved region returns its high-water
+    /// mark. A store neither reads nor writes the rest.
+    fn used_bytes(&self, _registers: &Registers) -> u64 {
+        self.region_bytes()
+    }
+
     /// Returns the same filter with common parameters as compile-time constants, or None if it
     /// has others. The loop over a batch is compiled once more for each, without loops over k.
     #[inline(always)]
