@@ -34,12 +34,14 @@ filters! {
     window::Window,
     stamped::Stamped,
     apbf::Apbf,
+    growing::Growing,
 }
 
 mod any;
 mod apbf_rate;
 mod batch;
 mod bit_partitions;
+mod bloom_rate;
 mod buffer_table;
 mod cache_lines;
 mod cell_layout;
@@ -51,6 +53,10 @@ mod descriptor;
 mod drawing;
 mod error;
 mod evidence;
+mod growing_bits;
+mod growing_timers;
+mod growth;
+mod growth_plan;
 mod observation;
 mod observation_time;
 mod packed_fields;
@@ -84,6 +90,7 @@ pub use descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 pub use drawing::Drawing;
 pub use error::{BuildError, CannotForget};
 pub use evidence::{Evidence, EvidenceCell, Requirement};
+pub use growth::Growth;
 #[doc(hidden)]
 pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::bloom_rate::BloomCells;
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
 use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
 use super::stamps::{StampWindow, Stamps};
@@ -51,6 +52,18 @@ impl StampCells {
         stamps: Stamps,
         is_blocked: bool,
     ) -> Result<Self, BuildError> {
+        let k = spec.integer("k") as u32;
+        Self::with_k(spec, k, memory_bits, stamps, is_blocked)
+    }
+
+    /// Returns as many cells as the memory holds, with a k that is not that of the spec.
+    pub fn with_k(
+        spec: &FilterSpec,
+        k: u32,
+        memory_bits: u64,
+        stamps: Stamps,
+        is_blocked: bool,
+    ) -> Result<Self, BuildError> {
         let width = u64::from(stamps.width_bits());
         let layout = match is_blocked {
             true => Layout::Blocked {
@@ -64,7 +77,7 @@ impl StampCells {
         };
         Ok(StampCells {
             stamps,
-            k: spec.integer("k") as u32,
+            k,
             layout,
         })
     }
@@ -320,7 +333,8 @@ impl StampCells {
         );
     }
 
-    fn groups(&self) -> u64 {
+    /// Returns the number of groups that are swept.
+    pub fn groups(&self) -> u64 {
         match self.layout {
             Layout::Shared { cells, .. } => cells.div_ceil(GROUP_CELLS),
             Layout::Blocked { lines, .. } => lines.count(),
@@ -328,7 +342,7 @@ impl StampCells {
     }
 
     /// Empties the cells of these groups that are not in the window.
-    fn sweep<R: Region + ?Sized>(
+    pub fn sweep<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
@@ -353,21 +367,12 @@ impl StampCells {
     /// Returns the false positive rate if so many keys are in the window. The number of keys per
     /// group is taken to be Poisson distributed.
     pub fn false_positive_rate(&self, keys: f64) -> f64 {
-        let (k, row_cells) = (f64::from(self.k), self.row_cells() as f64);
-        let kept = libm::pow(1.0 - 1.0 / row_cells, k);
-        let mean = keys * row_cells / self.count() as f64;
-        // Groups with many keys all have nearly the same load.
-        if !self.is_blocked() || mean > 600.0 {
-            return libm::pow(1.0 - libm::pow(kept, mean), k);
-        }
-        let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
-        let (mut share, mut empty, mut rate) = (libm::exp(-mean), 1.0, 0.0);
-        for keys in 0..=most {
-            rate += share * libm::pow(1.0 - empty, k);
-            share *= mean / f64::from(keys + 1);
-            empty *= kept;
-        }
-        rate.clamp(0.0, 1.0)
+        let cells = BloomCells {
+            k: self.k,
+            cells: self.count() as f64,
+            row_cells: self.row_cells() as f64,
+        };
+        cells.rate(keys)
     }
 
     /// Returns how many keys were offered, dropped ones included, if so many were delivered.

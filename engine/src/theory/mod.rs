@@ -13,6 +13,7 @@ mod current_rates;
 mod fingerprint_table;
 mod forecast;
 mod gaps;
+mod growing;
 pub mod information;
 mod least_recent;
 mod poisson;
@@ -155,6 +156,15 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             let drops = windowed::Drops::SetNothing;
             window.predict(windowed::AGE_PARTITIONED, drops, state, |_| 0.0)
         }
+        AnyFilter::Growing(it) => match it.window() {
+            None => growing::predict(workload, it),
+            Some(clock) => {
+                let state = |keys: f64| it.state_of_window(keys).unwrap_or_default();
+                let window = windowed::Window::new(workload, clock);
+                let drops = windowed::Drops::SetNothing;
+                window.predict(windowed::GROWING_TIMERS, drops, state, |_| 0.0)
+            }
+        },
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }
