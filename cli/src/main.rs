@@ -16,6 +16,7 @@ mod filter_arguments;
 mod filter_choice;
 mod filter_run;
 mod given_filter;
+mod growing_filter;
 mod html_report;
 mod http_server;
 mod inherited;

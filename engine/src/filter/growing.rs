@@ -33,7 +33,7 @@ use super::growing_timers::GrowingTimers;
 use super::parameter::{Kind, Parameter};
 use super::window_clock::WindowClock;
 use super::{
-    BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    BuildError, CannotGrow, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
 use crate::bytes::bit;
 use crate::fingerprint::Fingerprint;
@@ -44,6 +44,7 @@ use crate::rng::Generator;
 #[derive(Clone, Debug)]
 pub struct Growing {
     parts: Parts,
+    fpr_millionths: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -105,6 +106,11 @@ impl Growing {
             Parts::Bits(bits) => bits.plan.levels,
             Parts::Timers(timers) => timers.parts,
         }
+    }
+
+    /// Returns the wanted false positive rate.
+    pub(super) fn wanted_rate(&self) -> f64 {
+        self.fpr_millionths as f64 / 1e6
     }
 
     pub(super) fn keys_left(&self, registers: &Registers) -> f64 {
@@ -188,7 +194,10 @@ impl Filter for Growing {
             0 => Parts::Bits(GrowingBits::build(spec, memory_bits)?),
             _ => Parts::Timers(GrowingTimers::build(spec, memory_bits)?),
         };
-        Ok(Growing { parts })
+        Ok(Growing {
+            parts,
+            fpr_millionths: spec.millionths("fpr"),
+        })
     }
 
     fn region_bytes(&self) -> u64 {
@@ -289,6 +298,33 @@ impl Filter for Growing {
                  it promises"
             }
         })
+    }
+
+    /// Only parts whose size is given stay the same in a larger reserve.
+    fn grown(
+        &self,
+        spec: &FilterSpec,
+        memory_bits: u64,
+    ) -> Result<(FilterSpec, u64), CannotGrow> {
+        let (Parts::Bits(bits), false) = (&self.parts, spec.is_choice("tighten", "on")) else {
+            return Err(CannotGrow::Fixed(
+                "the sizes and the rates of its parts follow from the memory that is reserved",
+            ));
+        };
+        let larger = GrowingBits::build(spec, memory_bits)
+            .ok()
+            .filter(|larger| larger.plan.parts.len() > bits.plan.parts.len());
+        match larger {
+            Some(larger) if larger.plan.parts.starts_with(&bits.plan.parts) => {
+                Ok((spec.clone(), memory_bits))
+            }
+            Some(_) => Err(CannotGrow::Fixed(
+                "its parts are a share of the memory; those with a given size (`part`) can be more",
+            )),
+            None => Err(CannotGrow::NeedsMemory {
+                minimum_bits: 8 * self.region_bytes() * (self.most_parts() + 1) / self.most_parts(),
+            }),
+        }
     }
 
     #[inline(always)]

@@ -90,7 +90,7 @@ pub use descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 pub use drawing::Drawing;
 pub use error::{BuildError, CannotForget};
 pub use evidence::{Evidence, EvidenceCell, Requirement};
-pub use growth::Growth;
+pub use growth::{CannotGrow, Growth};
 #[doc(hidden)]
 pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};
@@ -293,6 +293,19 @@ pub trait Filter: Sized {
         _other_registers: &Registers,
     ) -> Result<(), &'static str> {
         Err("it forgets keys, and which ones depends on the order in which they came")
+    }
+
+    /// Returns the spec and the memory of a filter that continues with the state of this one and has
+    /// a higher limit, in at most `memory_bits`. The registers stay as they are, and so do the
+    /// [used bytes](Filter::used_bytes); behind them follow zeros. `spec` is that of this filter.
+    fn grown(
+        &self,
+        _spec: &FilterSpec,
+        _memory_bits: u64,
+    ) -> Result<(FilterSpec, u64), CannotGrow> {
+        Err(CannotGrow::Fixed(
+            "its cells are spread over its whole memory, so it does not grow",
+        ))
     }
 
     /// Prefetches the memory that `observe` touches for this key and these draws.

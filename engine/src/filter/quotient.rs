@@ -40,7 +40,7 @@ use super::quotient_block::{MAX_WIDTH_BITS, SLOTS};
 use super::quotient_rebuild::{count_union, double, rebuild};
 use super::quotient_table::{QuotientTable, quotients_in};
 use super::{
-    BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
+    BuildError, CannotGrow, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
     Verdict,
 };
 use crate::fingerprint::Fingerprint;
@@ -83,6 +83,11 @@ impl Quotient {
     #[inline(always)]
     fn table_in(&self, region: &[u8]) -> &QuotientTable {
         self.table_number(region[0].into())
+    }
+
+    /// Returns how often the first table can double.
+    pub(super) fn doublings(&self) -> u64 {
+        self.tables.len() as u64 - 1
     }
 
     fn last_table(&self) -> &QuotientTable {
@@ -389,6 +394,38 @@ impl Filter for Quotient {
         registers.own_mut()[UNRECORDED] += other_registers.own()[UNRECORDED];
         registers.count_others(other_registers);
         Ok(())
+    }
+
+    /// With every doubling more, the last table has a bit less per remainder: together with the
+    /// quotient, fingerprints are as long as before. So all tables up to the present last one stay
+    /// the same, and twice as many keys have twice the error.
+    fn grown(
+        &self,
+        spec: &FilterSpec,
+        memory_bits: u64,
+    ) -> Result<(FilterSpec, u64), CannotGrow> {
+        let (bits, first) = (spec.integer("bits"), self.tables[0].quotients());
+        let larger = |more: u64| {
+            let doublings = self.doublings() + more;
+            let last = QuotientTable::new(first << doublings, (bits - more) as u32);
+            let spec = spec.with("bits", &(bits - more).to_string()).ok()?;
+            let spec = spec.with("doublings", &doublings.to_string()).ok()?;
+            let memory_bits = 8 * (HEADER_BYTES + last.bytes()) as u64;
+            let larger = Self::build(&spec, memory_bits).ok()?;
+            let sizes = |tables: &[QuotientTable]| -> Vec<(u64, u32)> {
+                let size = |it: &QuotientTable| (it.quotients(), it.layout().width_bits);
+                tables.iter().map(size).collect()
+            };
+            let same = sizes(&larger.tables).starts_with(&sizes(&self.tables));
+            same.then_some((spec, memory_bits.max(8 * larger.region_bytes)))
+        };
+        let possible: Vec<_> = (1..bits).map_while(larger).collect();
+        let fits = possible.iter().rev().find(|(_, bits)| *bits <= memory_bits);
+        match (fits, possible.first()) {
+            (Some(fits), _) => Ok(fits.clone()),
+            (None, Some(&(_, minimum_bits))) => Err(CannotGrow::NeedsMemory { minimum_bits }),
+            (None, None) => Err(CannotGrow::Exhausted),
+        }
     }
 
     #[inline(always)]

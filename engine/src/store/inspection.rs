@@ -8,7 +8,7 @@ use super::log_extent::LogExtent;
 use super::replay::TornTail;
 use super::window_inspection::WindowInspection;
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
-use crate::filter::{AnyFilter, FilterSpec, Registers, filters_that_merge};
+use crate::filter::{AnyFilter, FilterSpec, Growth, Registers, filters_that_merge};
 use crate::fingerprint::HashScheme;
 use crate::lines::RecordedKey;
 use crate::theory::{
@@ -109,6 +109,9 @@ pub struct Inspection {
     /// When the filter will be too full at the present rate; None if it has no recommended load,
     /// or before the first observation.
     pub forecast: Option<Forecast>,
+    /// How far the filter has grown inside the memory that is reserved for it; None if it uses all of
+    /// it from the start.
+    pub growth: Option<GrowthInspection>,
     /// The state in which the filter settles if new keys never end. A stream with repeats settles
     /// at this load or below. None if it only fills, or if there is no formula.
     pub steady_state: Option<SteadyState>,
@@ -142,6 +145,35 @@ impl Inspection {
         self.live_load = exact.live_load;
         self.live_estimated_fpr = exact.live_estimated_fpr;
         self.window.clone_from(&exact.window);
+    }
+}
+
+/// How far a filter has grown, and when its reserve will be full.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct GrowthInspection {
+    /// What is used and what is reserved.
+    #[serde(flatten)]
+    pub growth: Growth,
+    /// The number of observations until the reserve is full, if the share of new keys stays the
+    /// same; None before the first new key.
+    pub observations_left: Option<u64>,
+    /// The number of seconds until then, at the mean rate since the store was created; None if no
+    /// time has passed.
+    pub seconds_left: Option<u64>,
+}
+
+impl GrowthInspection {
+    fn of(filter: &AnyFilter, registers: &Registers, age_seconds: u64) -> Option<Self> {
+        let growth = filter.growth(registers)?;
+        let new = registers.new_count();
+        let rounds = growth.keys_left / new as f64;
+        let times = |count: u64| (new > 0).then_some((rounds * count as f64) as u64);
+        Some(GrowthInspection {
+            growth,
+            observations_left: times(registers.observations()),
+            seconds_left: times(age_seconds).filter(|_| age_seconds > 0),
+        })
     }
 }
 
@@ -223,6 +255,7 @@ impl Inspected<'_> {
             true => self.unix_seconds,
             false => superblock.unix_seconds,
         };
+        let age = counted_at.saturating_sub(parameters.created_unix_seconds);
         let hexadecimal = superblock.store_id.iter().map(|byte| format!("{byte:02x}"));
         Inspection {
             format_version: VERSION,
@@ -267,9 +300,9 @@ impl Inspected<'_> {
             audit,
             forecast: filter.comfortable_load().and_then(|comfortable| {
                 let load = filter.load(registers);
-                let age = counted_at.saturating_sub(parameters.created_unix_seconds);
                 forecast(load, comfortable, registers.observations(), age)
             }),
+            growth: GrowthInspection::of(filter, registers, age),
             steady_state,
             only_fills,
             predicted_fpr: rates.as_ref().map(|it| it.fpr),
