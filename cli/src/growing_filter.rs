@@ -26,7 +26,9 @@ pub fn up_to(memory_bits: u64, rate: f64) -> Result<Choice, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let bits = (1..=MAX_BITS).find(|&bits| FULL / f64::exp2(bits as f64) <= rate);
     let bits = bits.ok_or_else(|| {
-        Failure::Usage(format!("no filter that grows has a false positive rate of {rate}"))
+        Failure::Usage(format!(
+            "no filter that grows has a false positive rate of {rate}"
+        ))
     })?;
     let doublings = (memory_bits / 8 / FIRST_BYTES).checked_ilog2().unwrap_or(0);
     let doublings = u64::from(doublings).clamp(1, MAX_DOUBLINGS);
@@ -35,7 +37,11 @@ pub fn up_to(memory_bits: u64, rate: f64) -> Result<Choice, Failure> {
     let built = AnyFilter::build(&filter, memory_bits).map_err(|error| usage(&error))?;
     let growth = built.growth(&Registers::new(0));
     let (keys, first, full) = growth.map_or((0.0, 0, 0.0), |growth| {
-        (growth.keys_left, growth.used_bytes, growth.full_fpr.unwrap_or(0.0))
+        (
+            growth.keys_left,
+            growth.used_bytes,
+            growth.full_fpr.unwrap_or(0.0),
+        )
     });
     let reason = format!(
         "{filter} grows from {} to {} of memory: room for {} distinct keys, and then its false positive \

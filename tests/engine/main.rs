@@ -15,6 +15,7 @@ mod filter_pages;
 mod forgetting;
 mod forgetting_conformance;
 mod format;
+mod growing_stores;
 mod hostile_files;
 mod inside;
 mod key_lookup;

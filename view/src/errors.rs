@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Display};
 
-use dedupstore::{ByteSize, CreateError};
-use dedupstore::filter::{BuildError, CannotGrow};
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::filter::filters_that_merge;
+use dedupstore::filter::{BuildError, CannotGrow};
 use dedupstore::lines::KeyOptionsError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
+use dedupstore::{ByteSize, CreateError};
 
 use crate::key::{
     created_for_key, created_for_time, drop_options, line_end_in_words, line_end_option,

@@ -275,12 +275,15 @@ fn growth_rows(inspected: &GrowthInspection, name: &str) -> Vec<(&'static str, S
     );
     let keys = grouped(growth.keys_left as u64);
     let full = match (inspected.observations_left, inspected.seconds_left) {
-        _ if growth.keys_left < 1.0 => format!(
-            "the reserve is full; to raise the limit: dedupstore grow {name} --memory SIZE"
-        ),
+        _ if growth.keys_left < 1.0 => {
+            format!("the reserve is full; to raise the limit: dedupstore grow {name} --memory SIZE")
+        }
         (None, _) => format!("full after about {keys} keys"),
         (Some(left), None) => {
-            format!("full after about {keys} more keys, {} observations", grouped(left))
+            format!(
+                "full after about {keys} more keys, {} observations",
+                grouped(left)
+            )
         }
         (Some(left), Some(seconds)) => format!(
             "full after about {keys} more keys, {} observations, in {} at this rate",

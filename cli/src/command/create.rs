@@ -167,7 +167,9 @@ fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<S
         let rate = arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR);
         let chosen = growing_filter::up_to(bytes.saturating_mul(8), rate)?;
         let options = arguments.filter.options()?;
-        let options = options.filter(chosen.filter).memory_bits(chosen.memory_bits);
+        let options = options
+            .filter(chosen.filter)
+            .memory_bits(chosen.memory_bits);
         return Ok((options, Some(chosen.reason)));
     }
     let window = arguments.filter.window;

@@ -54,7 +54,10 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         .until_free(path, global.quiet, || grow(path, memory_bits))?;
     if !global.quiet {
         let when_full = match report.full_fpr {
-            Some(rate) => format!("; when it is full, its false positive rate is {}", percent(Some(rate))),
+            Some(rate) => format!(
+                "; when it is full, its false positive rate is {}",
+                percent(Some(rate))
+            ),
             None => String::new(),
         };
         standard_error::message(format_args!(

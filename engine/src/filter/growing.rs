@@ -33,7 +33,8 @@ use super::growing_timers::GrowingTimers;
 use super::parameter::{Kind, Parameter};
 use super::window_clock::WindowClock;
 use super::{
-    BuildError, CannotGrow, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
+    BuildError, CannotGrow, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers,
+    Verdict,
 };
 use crate::bytes::bit;
 use crate::fingerprint::Fingerprint;
@@ -301,11 +302,7 @@ impl Filter for Growing {
     }
 
     /// Only parts whose size is given stay the same in a larger reserve.
-    fn grown(
-        &self,
-        spec: &FilterSpec,
-        memory_bits: u64,
-    ) -> Result<(FilterSpec, u64), CannotGrow> {
+    fn grown(&self, spec: &FilterSpec, memory_bits: u64) -> Result<(FilterSpec, u64), CannotGrow> {
         let (Parts::Bits(bits), false) = (&self.parts, spec.is_choice("tighten", "on")) else {
             return Err(CannotGrow::Fixed(
                 "the sizes and the rates of its parts follow from the memory that is reserved",
@@ -364,8 +361,14 @@ mod tests {
         let board = simulation.runs()[0].scoreboard().now();
         assert_eq!(board.false_negatives, 0, "{filter}");
         let set = simulation.runs()[0].set();
-        let growth = set.filter().growth(set.registers()).expect("a growing filter");
-        (growth.parts, board.false_positives as f64 / board.distinct as f64)
+        let growth = set
+            .filter()
+            .growth(set.registers())
+            .expect("a growing filter");
+        (
+            growth.parts,
+            board.false_positives as f64 / board.distinct as f64,
+        )
     }
 
     /// The paper's sizes: ten filters of 14,300 bits in place of one of 143,000.
@@ -393,13 +396,25 @@ mod tests {
             ("growing:fpr=0.05,part=8192", 1 << 20),
             ("growing:fpr=0.05,part=8192,by=cardinality", 1 << 20),
             ("growing:fpr=0.05,part=8192,layout=shared", 1 << 20),
-            ("growing:fpr=0.02,k=4,tighten=off,part=20000,layout=shared", 1 << 19),
+            (
+                "growing:fpr=0.02,k=4,tighten=off,part=20000,layout=shared",
+                1 << 19,
+            ),
             ("growing:fpr=0.05,span=6000,clock=count", 1 << 19),
-            ("growing:fpr=0.05,span=6000,clock=count,by=cardinality", 1 << 19),
-            ("growing:fpr=0.05,span=6000,clock=count,layout=shared", 1 << 19),
+            (
+                "growing:fpr=0.05,span=6000,clock=count,by=cardinality",
+                1 << 19,
+            ),
+            (
+                "growing:fpr=0.05,span=6000,clock=count,layout=shared",
+                1 << 19,
+            ),
         ] {
             let builder = SeenSet::builder(filter).expect("a filter");
-            let mut set = builder.memory_bits(memory_bits).build().expect("enough memory");
+            let mut set = builder
+                .memory_bits(memory_bits)
+                .build()
+                .expect("enough memory");
             let (mut estimated, mut seen) = (0.0, 0.0);
             for key in 0..60_000u64 {
                 if key % 20 == 0 {
@@ -419,7 +434,9 @@ mod tests {
         let builder = SeenSet::builder("growing:fpr=0.01").expect("a filter");
         let mut set = builder.memory("4MiB").build().expect("enough memory");
         let (mut inserted, mut probe) = (0u64, 0u64);
-        for end in [1000, 10_000, 30_000, 100_000, 200_000, 400_000, 700_000, 1_000_000] {
+        for end in [
+            1000, 10_000, 30_000, 100_000, 200_000, 400_000, 700_000, 1_000_000,
+        ] {
             for key in inserted..end {
                 set.observe(key.to_le_bytes());
             }
@@ -436,7 +453,10 @@ mod tests {
             };
             let used = set.filter().used_bytes(set.registers());
             assert!(set.region()[used..].iter().all(|&byte| byte == 0));
-            println!("{end}: {seen} of 20,000, {:?}", set.filter().growth(set.registers()));
+            println!(
+                "{end}: {seen} of 20,000, {:?}",
+                set.filter().growth(set.registers())
+            );
         }
     }
 }

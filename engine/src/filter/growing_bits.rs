@@ -5,11 +5,11 @@
 //! | 0–15 | of each slice's newest part, the number of set bits, or of keys |
 //! | 16–17 | the level of each slice's newest part, in 8 bits |
 
+use super::Verdict;
 use super::bloom_rate::BloomCells;
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, bit_positions};
 use super::growth_plan::{GrowthPlan, MAX_LEVELS, MAX_SLICES, Part, Reserve, too_small};
 use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Requirement};
-use super::Verdict;
 use crate::bytes::{bit, count_ones, read_u64, set_bit, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;

@@ -101,7 +101,8 @@ impl GrowthPlan {
             part => part,
         };
         let first = (wanted / row_cells).clamp(1, rows);
-        let most = libm::log2(rows as f64 * (GROWTH - 1.0) / first as f64 + 1.0) / libm::log2(GROWTH);
+        let most =
+            libm::log2(rows as f64 * (GROWTH - 1.0) / first as f64 + 1.0) / libm::log2(GROWTH);
         let levels = (most as u64).clamp(1, MAX_LEVELS);
         let slices = (1..=MAX_SLICES.ilog2())
             .map(|log2| 1 << log2)
@@ -175,7 +176,9 @@ impl GrowthPlan {
 
     /// Returns the number of rows of all parts.
     pub fn rows(&self) -> u64 {
-        self.parts.last().map_or(0, |last| last.first_row + last.rows)
+        self.parts
+            .last()
+            .map_or(0, |last| last.first_row + last.rows)
     }
 
     /// Returns the shape of a part's cells.

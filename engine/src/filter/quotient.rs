@@ -40,8 +40,8 @@ use super::quotient_block::{MAX_WIDTH_BITS, SLOTS};
 use super::quotient_rebuild::{count_union, double, rebuild};
 use super::quotient_table::{QuotientTable, quotients_in};
 use super::{
-    BuildError, CannotGrow, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
-    Verdict,
+    BuildError, CannotGrow, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation,
+    Registers, Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
@@ -384,11 +384,19 @@ impl Filter for Quotient {
         let least = registers.own()[DOUBLED].max(other_registers.own()[DOUBLED]);
         let sizes = self.tables.get(least as usize..).unwrap_or(&[]);
         let (count, fits) = count_union([own, others], [&region[HEADER_BYTES..], other], sizes);
-        let size = sizes.iter().zip(fits).position(|(size, fits)| fits && count <= size.capacity());
+        let size = sizes
+            .iter()
+            .zip(fits)
+            .position(|(size, fits)| fits && count <= size.capacity());
         let Some(size) = size else {
             return Err("together they hold more keys than the table has room for");
         };
-        rebuild(&mut region[HEADER_BYTES..], own, sizes[size], (others, other));
+        rebuild(
+            &mut region[HEADER_BYTES..],
+            own,
+            sizes[size],
+            (others, other),
+        );
         Self::set_doubled(region, registers, least + size as u64);
         *registers.occupied_mut() = count;
         registers.own_mut()[UNRECORDED] += other_registers.own()[UNRECORDED];
@@ -399,11 +407,7 @@ impl Filter for Quotient {
     /// With every doubling more, the last table has a bit less per remainder: together with the
     /// quotient, fingerprints are as long as before. So all tables up to the present last one stay
     /// the same, and twice as many keys have twice the error.
-    fn grown(
-        &self,
-        spec: &FilterSpec,
-        memory_bits: u64,
-    ) -> Result<(FilterSpec, u64), CannotGrow> {
+    fn grown(&self, spec: &FilterSpec, memory_bits: u64) -> Result<(FilterSpec, u64), CannotGrow> {
         let (bits, first) = (spec.integer("bits"), self.tables[0].quotients());
         let larger = |more: u64| {
             let doublings = self.doublings() + more;

@@ -84,8 +84,8 @@ pub use window_inspection::{Leaving, WindowInspection};
 
 #[cfg(not(target_family = "wasm"))]
 pub use disk::{
-    Backing, BackupReport, Claim, Directory, Durability, GrowReport, Leftover, MergeError, MergeReport,
-    OpenOptions, Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore, Store, Ticket,
-    backup, grow, holds_store, inspect, inspect_exactly, leftovers, merge, remove_unfinished, repair,
-    verify,
+    Backing, BackupReport, Claim, Directory, Durability, GrowReport, Leftover, MergeError,
+    MergeReport, OpenOptions, Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore,
+    Store, Ticket, backup, grow, holds_store, inspect, inspect_exactly, leftovers, merge,
+    remove_unfinished, repair, verify,
 };

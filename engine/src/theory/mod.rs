@@ -93,12 +93,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             aging.predict(workload)
         }
         AnyFilter::Counting(it) => bits::bloom(workload, it.k().into(), cells, false),
-        AnyFilter::Quotient(it) => fingerprint_table::quotient(
-            workload,
-            it.fingerprints(),
-            it.capacity() as f64,
-            cells,
-        ),
+        AnyFilter::Quotient(it) => {
+            fingerprint_table::quotient(workload, it.fingerprints(), it.capacity() as f64, cells)
+        }
         AnyFilter::Bsbf(it) => bits::bsbf(workload, it.k().into(), cells),
         AnyFilter::Bsbfsd(it) => bits::bsbfsd(workload, it.k().into(), cells),
         AnyFilter::Rsbf(it) => {

@@ -139,9 +139,8 @@ impl Bits {
         };
         let (last_size, last_rate) = *sizes.last().expect("a part");
         full.choose_k(last_size * unit, last_rate);
-        let part = |&(size, rate): &(u64, f64)| {
-            (size, full.threshold(size * unit, rate), BTreeSet::new())
-        };
+        let part =
+            |&(size, rate): &(u64, f64)| (size, full.threshold(size * unit, rate), BTreeSet::new());
         Bits {
             parts: sizes.iter().map(part).collect(),
             full,
@@ -185,12 +184,16 @@ fn equal(part: u64, rows: u64, unit: u64, rate: f64, most: u64, tighten: bool) -
 
 /// Returns size and rate of parts that double, and the number of slices.
 fn doubling(part: u64, rows: u64, unit: u64, rate: f64) -> (Vec<(u64, f64)>, u64) {
-    let first = (if part == 0 { 524_288 } else { part } / unit).max(1).min(rows);
+    let first = (if part == 0 { 524_288 } else { part } / unit)
+        .max(1)
+        .min(rows);
     // As many levels as fit if the first has its size.
     let levels = (1..=32).rfind(|&levels| first as u128 * ((1 << levels) - 1) <= rows.into());
     let levels = levels.unwrap_or(1);
     let slices = [16, 8, 4, 2, 1];
-    let slices = slices.into_iter().find(|slices| *slices == 1 || first * unit / slices >= 4096);
+    let slices = slices
+        .into_iter()
+        .find(|slices| *slices == 1 || first * unit / slices >= 4096);
     let slices = slices.expect("one slice is enough");
     let parts = levels * slices;
     let before = |part: u64| {
@@ -202,7 +205,12 @@ fn doubling(part: u64, rows: u64, unit: u64, rate: f64) -> (Vec<(u64, f64)>, u64
     };
     let weight = |level: u64| 1.25f64.powf(level as f64);
     let weights: f64 = (0..levels).map(weight).sum();
-    let part = |part| (before(part + 1) - before(part), rate * weight(part / slices) / weights);
+    let part = |part| {
+        (
+            before(part + 1) - before(part),
+            rate * weight(part / slices) / weights,
+        )
+    };
     ((0..parts).map(part).collect(), slices)
 }
 
@@ -213,7 +221,9 @@ impl Oracle for Bits {
         let (newest, _) = self.newest[slice];
         let seen = (0..=newest).any(|level| {
             let (size, _, bits) = &self.parts[level * slices + slice];
-            self.positions(key, *size).iter().all(|bit| bits.contains(bit))
+            self.positions(key, *size)
+                .iter()
+                .all(|bit| bits.contains(bit))
         });
         if !seen {
             let (level, count) = &mut self.newest[slice];
@@ -232,7 +242,10 @@ impl Oracle for Bits {
     }
 
     fn occupied(&self) -> u64 {
-        self.parts.iter().map(|(_, _, bits)| bits.len() as u64).sum()
+        self.parts
+            .iter()
+            .map(|(_, _, bits)| bits.len() as u64)
+            .sum()
     }
 }
 
