@@ -307,7 +307,15 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
     /// Removes a key that was reported New, if the filter can; see [`AnyFilter::forget`].
     /// Returns Seen if the key was there.
     pub fn forget(&mut self, key: impl AsRef<[u8]>) -> Result<Verdict, CannotForget> {
-        let fingerprint = self.hasher.fingerprint(key.as_ref());
+        self.forget_fingerprint(self.hasher.fingerprint(key.as_ref()))
+    }
+
+    /// Does what [`forget`](SeenSet::forget) does, for a key that is already hashed by the set's
+    /// [hasher](SeenSet::hasher).
+    pub fn forget_fingerprint(
+        &mut self,
+        fingerprint: Fingerprint,
+    ) -> Result<Verdict, CannotForget> {
         self.filter
             .forget(&mut *self.region, &mut self.registers, fingerprint)
     }

@@ -10,6 +10,7 @@ mod compressed_inputs;
 mod contains;
 mod drop_chance;
 mod filter;
+mod forget;
 mod guide;
 mod inspecting;
 mod key_options;

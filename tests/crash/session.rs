@@ -21,10 +21,18 @@ pub const INLINE: OpenOptions = OpenOptions::new()
     .backing(dedupstore::store::Backing::Anonymous)
     .threads(false);
 
-/// All observations, and the state after every prefix of them.
+/// A change that a store records.
+#[derive(Clone, Copy)]
+enum Change {
+    Observe(Observation),
+    /// Takes a key out that was there.
+    Forget(Fingerprint),
+}
+
+/// All changes, and the state after every prefix of them.
 pub struct Model {
     options: CreateOptions,
-    observations: Vec<Observation>,
+    changes: Vec<Change>,
     digests: Vec<u64>,
     set: SeenSet,
     /// Observations that crashes discarded, the oldest last. They may be observed again.
@@ -37,21 +45,21 @@ impl Model {
         let set = options.in_memory().expect("small");
         Model {
             options: options.clone(),
-            observations: Vec::new(),
+            changes: Vec::new(),
             digests: vec![state_digest(set.region(), set.registers())],
             set,
             discarded: Vec::new(),
         }
     }
 
-    /// Returns the number of observations.
+    /// Returns the number of observations, and of keys taken out.
     pub fn len(&self) -> u64 {
-        self.observations.len() as u64
+        self.changes.len() as u64
     }
 
     /// Returns whether there are no observations.
     pub fn is_empty(&self) -> bool {
-        self.observations.is_empty()
+        self.changes.is_empty()
     }
 
     /// Returns an observation of a key at the next time.
@@ -65,24 +73,57 @@ impl Model {
 
     /// Observes, and records the state after it.
     pub fn observe(&mut self, observation: Observation) -> Verdict {
-        self.observations.push(observation);
         let verdict = self.set.observe_one(observation);
-        let digest = state_digest(self.set.region(), self.set.registers());
-        self.digests.push(digest);
+        self.record(Change::Observe(observation));
         verdict
     }
 
-    /// Discards all but the first `length` observations.
+    /// Takes a key out, and records the state after it if the key was there.
+    pub fn forget(&mut self, fingerprint: Fingerprint) -> Verdict {
+        let verdict = self.set.forget_fingerprint(fingerprint).expect("it can");
+        if verdict.is_seen() {
+            self.record(Change::Forget(fingerprint));
+        }
+        verdict
+    }
+
+    /// Returns the key of one of the last changes.
+    fn recent_key(&self, back: u64) -> Fingerprint {
+        let recent = self.changes.iter().rev().nth(back as usize);
+        match recent.or(self.changes.last()) {
+            Some(Change::Observe(observation)) => observation.fingerprint,
+            Some(Change::Forget(key)) => *key,
+            None => Fingerprint(0),
+        }
+    }
+
+    fn record(&mut self, change: Change) {
+        self.changes.push(change);
+        let digest = state_digest(self.set.region(), self.set.registers());
+        self.digests.push(digest);
+    }
+
+    /// Discards all but the first `length` changes.
     pub fn truncate(&mut self, length: u64) {
         if length == self.len() {
             return;
         }
-        let discarded = self.observations.split_off(length as usize);
-        self.discarded = discarded.into_iter().rev().collect();
+        let discarded = self.changes.split_off(length as usize);
+        let observations = discarded
+            .into_iter()
+            .rev()
+            .filter_map(|change| match change {
+                Change::Observe(observation) => Some(observation),
+                Change::Forget(_) => None,
+            });
+        self.discarded = observations.collect();
         self.digests.truncate(length as usize + 1);
         self.set = self.options.in_memory().expect("small");
-        for &observation in &self.observations {
-            self.set.observe_one(observation);
+        for &change in &self.changes {
+            match change {
+                Change::Observe(observation) => self.set.observe_one(observation),
+                Change::Forget(key) => self.set.forget_fingerprint(key).expect("it can"),
+            };
         }
     }
 
@@ -169,6 +210,7 @@ impl Session {
             return Ok(());
         };
         let done = match rng.next_u64() % 32 {
+            13..16 if store.filter().can_forget() => forget(store, model, rng),
             0..16 => observe(store, model, rng),
             16..21 => store.sync(),
             21..23 => store.begin_checkpoint(),
@@ -243,6 +285,28 @@ fn observe(
     let expected: Vec<Verdict> = observations.iter().map(|&o| model.observe(o)).collect();
     let mut verdicts = vec![Verdict::New; observations.len()];
     store.observe_batch(&observations, &mut verdicts)?;
+    assert_eq!(
+        verdicts, expected,
+        "a verdict differs from that of the model"
+    );
+    Ok(())
+}
+
+/// Takes keys out, of which most are there.
+fn forget(
+    store: &mut Store<SimulatedMedium>,
+    model: &mut Model,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Result<(), StoreError> {
+    let count = 1 + rng.next_u64() % 8;
+    let keys = (0..count).map(|_| match rng.next_u64() % 3 {
+        0 => Fingerprint((rng.next_u64() % 700).wrapping_mul(SPREAD)),
+        _ => model.recent_key(rng.next_u64() % 64),
+    });
+    let keys: Vec<Fingerprint> = keys.collect();
+    let expected: Vec<Verdict> = keys.iter().map(|&key| model.forget(key)).collect();
+    let mut verdicts = vec![Verdict::New; keys.len()];
+    store.forget_batch(&keys, &mut verdicts)?;
     assert_eq!(
         verdicts, expected,
         "a verdict differs from that of the model"

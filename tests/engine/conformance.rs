@@ -21,14 +21,14 @@ use crate::arbitrary::{any_memory_bits, any_spec, any_stream};
 
 /// A filter with its state, all parts accessible.
 #[derive(Clone)]
-struct FilterState {
-    filter: AnyFilter,
-    region: Vec<u8>,
-    registers: Registers,
+pub struct FilterState {
+    pub filter: AnyFilter,
+    pub region: Vec<u8>,
+    pub registers: Registers,
 }
 
 impl FilterState {
-    fn new(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
+    pub fn new(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let filter = AnyFilter::build(spec, memory_bits)?;
         Ok(FilterState {
             region: vec![0; filter.region_bytes()],
@@ -37,12 +37,12 @@ impl FilterState {
         })
     }
 
-    fn observe(&mut self, observation: Observation) -> Verdict {
+    pub fn observe(&mut self, observation: Observation) -> Verdict {
         self.filter
             .observe(&mut self.region[..], &mut self.registers, observation)
     }
 
-    fn observe_batch(&mut self, observations: &[Observation]) -> Vec<Verdict> {
+    pub fn observe_batch(&mut self, observations: &[Observation]) -> Vec<Verdict> {
         let mut verdicts = vec![Verdict::New; observations.len()];
         self.filter.observe_batch(
             &mut self.region[..],
@@ -53,12 +53,12 @@ impl FilterState {
         verdicts
     }
 
-    fn contains(&self, fingerprint: Fingerprint) -> Verdict {
+    pub fn contains(&self, fingerprint: Fingerprint) -> Verdict {
         self.filter
             .contains(&self.region, &self.registers, fingerprint)
     }
 
-    fn contains_at(&self, observation: Observation) -> Verdict {
+    pub fn contains_at(&self, observation: Observation) -> Verdict {
         let Observation {
             fingerprint, tick, ..
         } = observation;
@@ -66,12 +66,12 @@ impl FilterState {
             .contains_at(&self.region, &self.registers, fingerprint, tick)
     }
 
-    fn evidence(&self, fingerprint: Fingerprint) -> Evidence {
+    pub fn evidence(&self, fingerprint: Fingerprint) -> Evidence {
         self.filter
             .evidence(&self.region, &self.registers, fingerprint)
     }
 
-    fn digest(&self) -> u64 {
+    pub fn digest(&self) -> u64 {
         state_digest(&self.region, &self.registers)
     }
 }
@@ -303,9 +303,9 @@ proptest! {
 }
 
 /// A region that records which changes were declared.
-struct TrackedRegion<'a> {
-    bytes: &'a mut [u8],
-    declared: Vec<Range<usize>>,
+pub struct TrackedRegion<'a> {
+    pub bytes: &'a mut [u8],
+    pub declared: Vec<Range<usize>>,
 }
 
 impl Region for TrackedRegion<'_> {

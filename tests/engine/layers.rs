@@ -10,7 +10,14 @@ use dedupstore_tests::root;
 
 /// The modules of the engine, from the bottom up. A module uses only modules of lower layers.
 const LAYERS: &[&[&str]] = &[
-    &["prefetch", "quantity", "region", "rng", "wasm_xxh3", "workers"],
+    &[
+        "prefetch",
+        "quantity",
+        "region",
+        "rng",
+        "wasm_xxh3",
+        "workers",
+    ],
     &["byte_size", "bytes", "fingerprint"],
     &["filter", "lines"],
     &["audit", "theory"],

@@ -110,7 +110,13 @@ fn a_key_of_two_counting_filters_must_be_removed_twice() {
 
 #[test]
 fn filters_that_cannot_be_merged_are_refused_and_the_others_are_listed() {
-    assert_eq!(filters_that_merge(), ["bloom", "blocked", "counting"]);
+    let mergeable = filters_that_merge();
+    for name in [
+        "bloom", "blocked", "counting", "window", "recent", "quotient",
+    ] {
+        assert!(mergeable.contains(&name), "{name}");
+    }
+    let mut refused = Vec::new();
     for descriptor in registry() {
         let directory = TempDir::new().expect("a temporary directory");
         let options = CreateOptions::new(descriptor.name).expect("a filter");
@@ -120,16 +126,87 @@ fn filters_that_cannot_be_merged_are_refused_and_the_others_are_listed() {
         }
         let paths = ["a.dds", "b.dds"].map(|name| create(&directory, name, &options, 0..10));
         let merged = merge(directory.path().join("c.dds"), &paths);
-        match filters_that_merge().contains(&descriptor.name) {
+        match mergeable.contains(&descriptor.name) {
             true => assert_eq!(merged.expect("merged").observations, 20),
             false => {
-                let refused = merged.expect_err("it cannot be merged");
-                let message = dedupstore_view::merge_error_message(&refused);
-                assert!(matches!(refused, MergeError::NoUnion { .. }));
-                for part in ["Feed the logs", "bloom, blocked, counting"] {
+                let error = merged.expect_err("it cannot be merged");
+                let message = dedupstore_view::merge_error_message(&error);
+                assert!(matches!(error, MergeError::NoUnion { .. }));
+                for part in ["Feed the logs", "bloom, stable, rlbsbf, blocked"] {
                     assert!(message.contains(part), "{message}");
                 }
+                refused.push(descriptor.name);
             }
         }
+    }
+    assert_eq!(refused, ["dsqf", "growing"]);
+}
+
+/// Parameters with which a filter has no union, although it has one with others.
+#[test]
+fn parameters_that_exclude_a_union_are_named() {
+    for (filter, reason) in [
+        ("window:k=4,equal=2", "`equal` above 1"),
+        ("apbf:clock=count", "numbers of observations"),
+    ] {
+        let directory = TempDir::new().expect("a temporary directory");
+        let options = CreateOptions::new(filter)
+            .expect("a filter")
+            .memory("64KiB");
+        let options = options.seed(7);
+        let paths = ["a.dds", "b.dds"].map(|name| create(&directory, name, &options, 0..10));
+        let refused = merge(directory.path().join("c.dds"), &paths).expect_err("no union");
+        let message = dedupstore_view::merge_error_message(&refused);
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
+/// The western store stops half a window before the eastern one: its older keys are forgotten in
+/// the union, and the younger ones are not.
+#[test]
+fn windows_are_merged_at_the_later_clock() {
+    for filter in ["window", "stamped:bits=24", "apbf"] {
+        let separator = if filter.contains(':') { ',' } else { ':' };
+        let filter = format!("{filter}{separator}span=1200,step=100");
+        let directory = TempDir::new().expect("a temporary directory");
+        let options = CreateOptions::new(&*filter).expect("a filter");
+        let options = options.memory("256KiB").seed(7);
+        let start = 1_700_000_000;
+        let paths = [("east.dds", 1200), ("west.dds", 600)].map(|(name, seconds)| {
+            let path = directory.path().join(name);
+            let mut store = Store::create(&path, &options).expect("created");
+            for second in 0..seconds {
+                let key = format!("{name} {second}");
+                store.observe_at(key, start + second).expect("observed");
+            }
+            store.close().expect("closed");
+            path
+        });
+        let both = directory.path().join("both.dds");
+        merge(&both, &paths).expect("merged");
+        let merged = ReadOnlyStore::open(&both).expect("read");
+        let now = start + 1199;
+        for (path, name) in paths.iter().zip(["east.dds", "west.dds"]) {
+            let part = ReadOnlyStore::open(path).expect("read");
+            for second in 0..600 {
+                let key = format!("{name} {second}");
+                let (alone, united) = (part.contains_at(&key, now), merged.contains(&key));
+                assert!(united.is_seen() || alone.is_new(), "{filter}: {key}");
+            }
+        }
+        // Much later, the western keys have left the window, and the union has forgotten them.
+        let later = merged.contains_at("west.dds 599", now + 1200);
+        assert_eq!(later, Verdict::New, "{filter}");
+        let mut store = Store::open(&both).expect("opened");
+        assert!(
+            store
+                .observe_at("one more", now + 50)
+                .expect("observed")
+                .is_new()
+        );
+        let recounted = store.filter().recount(store.filter_region());
+        assert_eq!(store.registers().occupied(), recounted, "{filter}");
+        store.close().expect("closed");
+        assert_eq!(verify(&both).expect("read"), []);
     }
 }

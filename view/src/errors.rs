@@ -2,18 +2,18 @@
 
 use std::fmt::{self, Display};
 
-use dedupstore::CreateError;
-use dedupstore::filter::BuildError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::filter::filters_that_merge;
+use dedupstore::filter::{BuildError, CannotGrow};
 use dedupstore::lines::KeyOptionsError;
 #[cfg(not(target_family = "wasm"))]
 use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
+use dedupstore::{ByteSize, CreateError};
 
 use crate::key::{
-    created_for_key, created_for_importance, created_for_time, drop_options, importance_options, line_end_in_words, line_end_option,
-    selector_options, time_options,
+    created_for_importance, created_for_key, created_for_time, drop_options, importance_options,
+    line_end_in_words, line_end_option, selector_options, time_options,
 };
 use crate::numbers::{grouped, show_bits};
 use crate::printable::printable;
@@ -56,10 +56,28 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
         } => mismatch_message(&path, *option, stored, requested)
             .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
         StoreError::Key(error) => key_error_message(error),
+        StoreError::CannotGrow { filter, reason, .. } => cannot_grow_message(&path, filter, reason),
+        StoreError::CannotForget(error) => format!(
+            "{path}: {error}; to be able to, create a store with one of them and feed the logs to it"
+        ),
         _ => format!("{}; {next}", what(&path, error)),
     };
     // It may quote what a file holds.
     printable(&message).into_owned()
+}
+
+fn cannot_grow_message(path: &str, filter: &str, reason: &CannotGrow) -> String {
+    match reason {
+        CannotGrow::NeedsMemory { minimum_bits } => format!(
+            "{path}: {filter} can grow from {} on; give --memory {} or more",
+            show_bits(*minimum_bits),
+            ByteSize::from_bytes(minimum_bits.div_ceil(8)),
+        ),
+        reason => format!(
+            "{path}: {filter} cannot grow: {reason}; create a larger store, and feed the logs to it: \
+             dedupstore create OTHER.dds --grow-to SIZE --fpr P"
+        ),
+    }
 }
 
 /// Formats the error of options about keys that contradict each other.

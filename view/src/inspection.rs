@@ -1,7 +1,7 @@
 //! The report of `dedupstore inspect`, the same on a terminal and on the page.
 
 use dedupstore::audit::{AuditReport, Estimate};
-use dedupstore::store::Inspection;
+use dedupstore::store::{GrowthInspection, Inspection};
 
 use crate::key::{dropped_parameters, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
@@ -64,7 +64,7 @@ pub fn inspection_report(
             ),
         ],
     );
-    let in_log = inspection.live_observations > inspection.checkpointed_sequence;
+    let in_log = inspection.log_sequence > inspection.checkpointed_sequence;
     if in_log && !inspection.exact {
         group("Now", &live_rows(inspection, &paint));
     }
@@ -90,7 +90,13 @@ pub fn inspection_report(
             },
         ),
     ];
-    counts.extend(forecast(inspection));
+    if inspection.forgotten > 0 {
+        counts.insert(3, ("forgotten", grouped(inspection.forgotten)));
+    }
+    counts.extend(match &inspection.growth {
+        Some(growth) => growth_rows(growth, name),
+        None => forecast(inspection),
+    });
     let title = match in_log && inspection.exact {
         true => "Now",
         false => "At the last checkpoint",
@@ -256,6 +262,40 @@ fn bar(share: f64, paint: impl Fn(&str) -> String) -> String {
     let (full, empty) = ("█".repeat(filled), "░".repeat(20 - filled));
     let full = paint(&full);
     format!("{full}{empty} {}", percent(Some(share)))
+}
+
+/// Says what is reserved, what is used, and when the reserve will be full.
+fn growth_rows(inspected: &GrowthInspection, name: &str) -> Vec<(&'static str, String)> {
+    let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
+    let growth = &inspected.growth;
+    let used = format!(
+        "{} of the {} that are reserved",
+        bytes(growth.used_bytes),
+        bytes(growth.reserved_bytes)
+    );
+    let keys = grouped(growth.keys_left as u64);
+    let full = match (inspected.observations_left, inspected.seconds_left) {
+        _ if growth.keys_left < 1.0 => {
+            format!("the reserve is full; to raise the limit: dedupstore grow {name} --memory SIZE")
+        }
+        (None, _) => format!("full after about {keys} keys"),
+        (Some(left), None) => {
+            format!(
+                "full after about {keys} more keys, {} observations",
+                grouped(left)
+            )
+        }
+        (Some(left), Some(seconds)) => format!(
+            "full after about {keys} more keys, {} observations, in {} at this rate",
+            grouped(left),
+            duration(seconds)
+        ),
+    };
+    let mut rows = vec![("used", used), ("reserve", full)];
+    if let Some(rate) = growth.full_fpr {
+        rows.push(("when full", format!("FPR {}", percent(Some(rate)))));
+    }
+    rows
 }
 
 /// Says when the store will be too full, what it becomes after that, and what to do.

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::filter_choice::WindowQuestion;
+use crate::filter_choice::{Choice, DEFAULT_FPR, WindowQuestion};
+use crate::growing_filter;
 use crate::key_arguments::KeyArguments;
 use crate::log_sample;
 use crate::output::Output;
@@ -67,7 +68,12 @@ pub struct Arguments {
 
     /// Let an error weigh as much as the importance of its line in the LOG. Filters that use
     /// importance are then candidates, too; one that does not may be better even so
-    #[arg(long, requires = "log", requires = "importance", conflicts_with = "window")]
+    #[arg(
+        long,
+        requires = "log",
+        requires = "importance",
+        conflicts_with = "window"
+    )]
     weight_by_importance: bool,
 
     #[command(flatten)]
@@ -197,14 +203,19 @@ fn memory_bits(arguments: &Arguments, distinct: Option<u64>) -> Result<u64, Fail
     Ok(size.unwrap_or(DEFAULT_MEMORY.bits()))
 }
 
-/// Returns the command that creates the advised store.
-fn create_line(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
+/// Returns the memory as the value of an option.
+fn memory_option(question: &Question<'_>) -> String {
     let bytes = question.memory_bits / 8;
     let short = value_parsers::show_bits(8 * bytes).replace(' ', "");
-    let memory = match value_parsers::size(&short) {
+    match value_parsers::size(&short) {
         Ok(same) if same == bytes => short,
         _ => bytes.to_string(),
-    };
+    }
+}
+
+/// Returns the command that creates the advised store.
+fn create_line(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
+    let memory = memory_option(question);
     let filter = &advice.choice.filter;
     let mut rule = rule.clone();
     rule.importance = rule
@@ -289,7 +300,23 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
         render(&["filter", "FPR", "FNR", cost], &rows),
         create_line(question, advice, rule)
     );
+    if let Some(growing) = growing(question) {
+        let memory = memory_option(question);
+        let rate = percent(Some(DEFAULT_FPR)).replace(' ', "");
+        text += &format!(
+            "If the number of keys is not known, memory can be reserved and used as keys come:\n\
+             dedupstore create STORE --grow-to {memory} --fpr {rate}\n{}\n",
+            growing.reason
+        );
+    }
     text
+}
+
+/// Returns a filter that grows to the memory, if the number of keys is not known.
+fn growing(question: &Question<'_>) -> Option<Choice> {
+    let is_unknown = question.distinct.is_none() && question.window.is_none();
+    let growing = is_unknown.then(|| growing_filter::up_to(question.memory_bits, DEFAULT_FPR));
+    growing.and_then(Result::ok)
 }
 
 /// Returns the best other filters and those that the text names, the cheapest first.

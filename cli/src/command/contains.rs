@@ -7,16 +7,14 @@ use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::lines::{KeyReader, Piece, TimeReader};
 use dedupstore::store::{Directory, KeyLookup};
-use serde_json::json;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
-use crate::json_bytes;
 use crate::key_arguments::KeyArguments;
+use crate::key_report::{KeyReport, Print, Words};
 use crate::lookup_time::LookupTime;
 use crate::missing_keys;
-use crate::output::Output;
 use crate::standard_error;
 use crate::value_parsers::{self, Moment};
 
@@ -80,22 +78,13 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         standard_error::message(warning);
     }
     let line_end = rule.line_end.byte();
+    let print = Print::of(global.quiet, arguments.json, line_end);
     let mut lookup = Lookup {
         path: path.clone(),
         keys: KeyReader::of(rule.clone()),
         times: time.of_lines(&rule),
         store,
-        output: match global.quiet {
-            true => Output::unused()?,
-            false => Output::standard()?,
-        },
-        print: match (global.quiet, arguments.json) {
-            (true, _) => Print::Nothing,
-            (false, true) => Print::Json,
-            (false, false) => Print::Text { line_end },
-        },
-        owes_line_end: false,
-        all_seen: true,
+        report: KeyReport::new(print, WORDS)?,
         lines: 0,
         without_key: 0,
     };
@@ -108,16 +97,16 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
                 Block::Lines(mut lines) => lines.try_for_each(|line| lookup.line(line.content)),
                 Block::Unterminated(line) => lookup.line(line.content),
                 Block::LongLine(piece) => lookup.long_line(piece),
-                Block::Pause => lookup.output.flush(),
+                Block::Pause => lookup.report.output.flush(),
             });
-            read.and_then(|_| lookup.end_long_line())
+            read.and_then(|_| lookup.report.end_long_line())
         }
         keys => {
             let mut keys = keys.iter();
             keys.try_for_each(|key| lookup.written_key(key.as_encoded_bytes()))
         }
     };
-    let flushed = lookup.output.flush();
+    let flushed = lookup.report.output.flush();
     looked_up?;
     flushed?;
     let (missing, lines) = (lookup.without_key, lookup.lines);
@@ -126,19 +115,17 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     {
         standard_error::message(missing);
     }
-    match lookup.all_seen {
+    match lookup.report.all_found() {
         true => Ok(()),
         false => Err(Failure::AnswerIsNo),
     }
 }
 
-/// What to print for each key.
-#[derive(Clone, Copy)]
-enum Print {
-    Nothing,
-    Text { line_end: u8 },
-    Json,
-}
+const WORDS: Words = Words {
+    name: "verdict",
+    found: "seen",
+    not_found: "new",
+};
 
 struct Lookup {
     /// The store's path, for error messages.
@@ -147,11 +134,7 @@ struct Lookup {
     keys: KeyReader,
     /// Present if lines have their own time.
     times: Option<TimeReader>,
-    output: Output,
-    print: Print,
-    /// Whether the last piece of a long line had no line end.
-    owes_line_end: bool,
-    all_seen: bool,
+    report: KeyReport,
     lines: u64,
     without_key: u64,
 }
@@ -168,7 +151,7 @@ impl Lookup {
                     None => self.store.contains(key),
                 };
                 let verdict = found.map_err(Failure::store(&self.path))?;
-                if let Print::Json = self.print {
+                if self.report.shows_keys() {
                     let key = key.to_vec();
                     return self.report(line, Some(&key), verdict);
                 }
@@ -204,59 +187,22 @@ impl Lookup {
         key: Option<&[u8]>,
         verdict: Verdict,
     ) -> Result<(), Failure> {
-        self.all_seen &= verdict.is_seen();
-        match self.print {
-            // As grep does: the answer cannot change any more.
-            Print::Nothing if !self.all_seen => Err(Failure::AnswerIsNo),
-            Print::Nothing => Ok(()),
-            Print::Text { line_end } => {
-                self.output.put(match verdict {
-                    Verdict::New => b"new\t",
-                    Verdict::Seen => b"seen\t",
-                })?;
-                self.output.put(input)?;
-                self.output.put(&[line_end])
-            }
-            Print::Json => {
-                let verdict = match verdict {
-                    Verdict::New => "new",
-                    Verdict::Seen => "seen",
-                };
-                // Here, so that the names are in this order.
-                let mut object = json!({"schema": 1, "input": "", "key": null, "verdict": verdict});
-                json_bytes::insert(&mut object, "input", input);
-                if let Some(key) = key {
-                    json_bytes::insert(&mut object, "key", self.keys.shown(key));
-                }
-                self.output.text(&format!("{object}\n"))
-            }
-        }
+        self.report
+            .report(&self.keys, input, key, verdict.is_seen())?;
+        self.stop_early()
     }
 
     /// Handles a piece of a line that is too long for `filter` to record.
     fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
-        self.all_seen = false;
-        match self.print {
-            Print::Nothing => Err(Failure::AnswerIsNo),
-            Print::Json if piece.is_first => {
-                let object = json!({"schema": 1, "input": null, "key": null, "verdict": "new"});
-                self.output.text(&format!("{object}\n"))
-            }
-            Print::Json => Ok(()),
-            Print::Text { line_end } => {
-                if piece.is_first {
-                    self.output.put(b"new\t")?;
-                }
-                self.owes_line_end = !piece.bytes.ends_with(&[line_end]);
-                self.output.put(piece.bytes)
-            }
-        }
+        self.report.long_line(piece)?;
+        self.stop_early()
     }
 
-    fn end_long_line(&mut self) -> Result<(), Failure> {
-        match self.print {
-            Print::Text { line_end } if self.owes_line_end => self.output.put(&[line_end]),
-            _ => Ok(()),
+    /// Ends the command if nothing is printed and the answer cannot change any more, as grep does.
+    fn stop_early(&self) -> Result<(), Failure> {
+        match self.report.is_silent() && !self.report.all_found() {
+            true => Err(Failure::AnswerIsNo),
+            false => Ok(()),
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::filter_choice::{self, WindowQuestion};
 use crate::given_filter::{check_importance_is_used, check_times_are_used};
+use crate::growing_filter;
 use crate::key_arguments::KeyArguments;
 use crate::leftovers;
 use crate::log_sample::{self, LogSample};
@@ -46,6 +47,14 @@ pub struct Arguments {
           help_heading = "Filter")]
     expect: Option<u64>,
 
+    /// Reserve this much disk and address space, and let the filter grow in it: for an unknown
+    /// number of keys. Memory is used as keys come, and the false positive rate stays below --fpr
+    /// until the reserve is full. `dedupstore grow` raises the limit
+    #[arg(long, value_name = "SIZE", value_parser = value_parsers::size,
+          conflicts_with_all = ["filter", "memory", "expect", "log", "prefer", "window"],
+          help_heading = "Filter")]
+    grow_to: Option<u64>,
+
     #[arg(long, help = fpr_help(), value_name = "P", value_parser = value_parsers::share, conflicts_with_all = ["filter", "memory"],
           help_heading = "Filter")]
     fpr: Option<f64>,
@@ -75,7 +84,8 @@ pub struct Arguments {
 
 fn fpr_help() -> String {
     format!(
-        "The false positive rate that may be reached with that number of keys [default: {}]",
+        "The false positive rate that may be reached with that number of keys, or when the reserve \
+         is full [default: {}]",
         filter_choice::DEFAULT_FPR
     )
 }
@@ -88,12 +98,14 @@ fn log_help() -> String {
     )
 }
 
-const NO_KEYS: &str = "--fpr needs the number of distinct keys; give --expect N, or --for LOG";
+const NO_KEYS: &str = "--fpr needs the number of distinct keys; give --expect N, --for LOG, or \
+                       --grow-to SIZE if it is unknown";
 
 const EXAMPLES: &str = "\
 Examples:
   dedupstore create links.dds --memory 256MiB
   dedupstore create links.dds --expect 100M --fpr 0.001
+  dedupstore create links.dds --grow-to 4GiB --fpr 0.1%   if the number of keys is unknown
   dedupstore create links.dds --for last-month.txt.gz --normalize crawl
   dedupstore create links.dds --for sample.txt --expect 50M --max-fpr 1%
   dedupstore create pages.dds --field 7 --normalize whatwg
@@ -157,6 +169,15 @@ fn remove_empty(path: &Path) -> bool {
 
 /// Returns the options of the store, and the reason if the filter was chosen.
 fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<String>), Failure> {
+    if let Some(bytes) = arguments.grow_to {
+        let rate = arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR);
+        let chosen = growing_filter::up_to(bytes.saturating_mul(8), rate)?;
+        let options = arguments.filter.options()?;
+        let options = options
+            .filter(chosen.filter)
+            .memory_bits(chosen.memory_bits);
+        return Ok((options, Some(chosen.reason)));
+    }
     let window = arguments.filter.window;
     let log = match &arguments.log {
         Some(log) => {

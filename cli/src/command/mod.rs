@@ -13,7 +13,9 @@ mod create;
 mod explain;
 pub mod filter;
 mod filters;
+mod forget;
 mod generate;
+mod grow;
 mod inspect;
 mod man;
 mod merge;
@@ -56,8 +58,9 @@ macro_rules! commands {
                     Command::Create(_)
                     | Command::Backup(_)
                     | Command::Checkpoint(_)
-                    | Command::Merge(_) => false,
-                    Command::Contains(_) => !global.quiet,
+                    | Command::Merge(_)
+                    | Command::Grow(_) => false,
+                    Command::Contains(_) | Command::Forget(_) => !global.quiet,
                     _ => true,
                 }
             }
@@ -69,6 +72,7 @@ commands! {
     Filter(filter),
     Create(create),
     Contains(contains),
+    Forget(forget),
     Simulate(simulate),
     Advise(advise),
     Generate(generate),
@@ -80,6 +84,7 @@ commands! {
     Backup(backup),
     Checkpoint(checkpoint),
     Merge(merge),
+    Grow(grow),
     Explain(explain),
     Playground(playground),
     Completions(completions),

@@ -15,6 +15,7 @@ use crate::command::generate::streams_help;
 use crate::command::simulate_slices::{self, SliceArguments, predicted};
 use crate::command::simulate_tree::{self, TreeArguments, TreeRun};
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
+use crate::command::weighted_tables::weighted_tables;
 use crate::error::Failure;
 use crate::given_filter::{GivenFilter, all_with_window, has_window};
 use crate::html_report;
@@ -23,7 +24,6 @@ use crate::key_arguments::KeyArguments;
 use crate::missing_keys;
 use crate::output::Output;
 use crate::standard_error;
-use crate::command::weighted_tables::weighted_tables;
 use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 

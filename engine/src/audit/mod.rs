@@ -29,8 +29,8 @@ use std::ops::Range;
 use record::JudgedKey;
 
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations, Observation,
-    Registers, SampleMask, Threads, Verdict, WindowClock,
+    Alignment, AnyFilter, BuildError, CannotForget, ClockKind, FilterSpec, LoggedObservations,
+    Observation, Registers, SampleMask, Threads, Verdict, WindowClock, digest_of_parts,
 };
 use crate::fingerprint::Fingerprint;
 use crate::region::{Region, SubRegion};
@@ -215,6 +215,9 @@ impl AuditedFilter {
             });
             let judged: Vec<JudgedKey> = judged.filter(|it| it.fingerprint.0 & mask == 0).collect();
             table.observe(&mut audited, judged.iter().copied());
+            for &fingerprint in &recorded.forgotten {
+                table.forget(&mut audited, fingerprint);
+            }
         }
     }
 
@@ -227,7 +230,7 @@ impl AuditedFilter {
     ) -> Result<Verdict, CannotForget> {
         let mut filtered = SubRegion::new(region, 0..self.filter.region_bytes());
         let verdict = self.filter.forget(&mut filtered, registers, fingerprint)?;
-        if let Some(table) = &self.audit {
+        if let Some(table) = self.audit.as_ref().filter(|_| verdict.is_seen()) {
             let mut audited = SubRegion::new(region, self.audit_start()..self.region_bytes());
             table.forget(&mut audited, fingerprint);
         }
@@ -244,6 +247,10 @@ impl AuditedFilter {
     ) -> Result<(), &'static str> {
         let (other, other_region, other_registers) = other;
         let position = registers.observations();
+        let shifts = match self.filter.window() {
+            Some(clock) => Alignment::of(clock, registers, other_registers).shifts,
+            None => [0; 2],
+        };
         let (filtered, audited) = region.split_at_mut(self.filter.region_bytes());
         self.filter.merge(
             filtered,
@@ -256,7 +263,7 @@ impl AuditedFilter {
             (Some(table), Some(other_table)) => {
                 let audited = &mut audited[self.audit_start() - self.filter.region_bytes()..];
                 let other_bytes = &other_region[other.audit_start()..];
-                table.merge(audited, other_table, other_bytes, position);
+                table.merge(audited, other_table, other_bytes, position, shifts);
                 Ok(())
             }
             _ => Err("one of the two was created with an audit and the other without"),
@@ -280,6 +287,19 @@ impl AuditedFilter {
         self.audit
             .as_ref()
             .map(|_| self.audit_start()..self.region_bytes())
+    }
+
+    /// Returns a digest of the whole state: that of [`state_digest`](crate::state_digest), if the
+    /// filter uses its whole region. Otherwise the part that it never used is left out.
+    pub fn state_digest(&self, region: &[u8], registers: &Registers) -> u64 {
+        let used = self.filter.used_bytes(registers);
+        match used < self.filter.region_bytes() {
+            false => digest_of_parts(&[region], registers),
+            true => {
+                let audit = self.audit_range().map(|range| &region[range]);
+                digest_of_parts(&[&region[..used], audit.unwrap_or_default()], registers)
+            }
+        }
     }
 
     /// Returns the results of the audit; None if there is none.

@@ -1,7 +1,10 @@
 //! The record of a sampled key, in a slot of the table.
 //!
 //! If the filter has no window, a slot has 24 bytes: fingerprint 8; last position plus one 8, with
-//! the top bit set if the first occurrence was a false positive; repeats 4; repeats missed 4.
+//! the top bit set if the first occurrence was a false positive, and the bit below it if the key was
+//! taken out since the last occurrence; repeats 4; repeats missed 4. The next occurrence of a key
+//! that was taken out is new again. There is room for one first occurrence only, so that one counts
+//! neither as new nor as a repeat.
 //!
 //! If it has one, a slot has 40 bytes: fingerprint 8; last position plus one 8; the step of the last
 //! delivery plus one 8, or 0; occurrences of the key when it was new 4; of these, reported as Seen
@@ -18,6 +21,7 @@ pub(super) const PLAIN_BYTES: usize = 24;
 /// The size of a slot if the filter has a window.
 pub(super) const WINDOWED_BYTES: usize = 40;
 const DROPPED: u64 = 1 << 63;
+const FORGOTTEN: u64 = 1 << 62;
 
 /// A verdict on a key.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +43,9 @@ pub(super) struct SampledKey {
     /// The step in which it was last delivered plus one, if the filter has a window; 0 if it never
     /// was.
     pub delivered: u64,
+    /// Whether it was taken out since its last occurrence, if the filter has no window. Otherwise
+    /// it counts as never delivered.
+    pub forgotten: bool,
     /// How often it was new: once, or more often if the filter has a window.
     pub first: u32,
     /// How many of these occurrences were reported as Seen.
@@ -56,6 +63,7 @@ impl SampledKey {
             fingerprint,
             last: 0,
             delivered: 0,
+            forgotten: false,
             first: 0,
             dropped: 0,
             repeats: 0,
@@ -67,11 +75,12 @@ impl SampledKey {
     #[inline(always)]
     pub fn read(slot: &[u8]) -> Option<Self> {
         let word = read_u64(slot, 8);
-        let last = (word & !DROPPED).checked_sub(1)?;
+        let last = (word & !(DROPPED | FORGOTTEN)).checked_sub(1)?;
         let fingerprint = Fingerprint(read_u64(slot, 0));
         if slot.len() == PLAIN_BYTES {
             return Some(SampledKey {
                 last,
+                forgotten: word & FORGOTTEN != 0,
                 first: 1,
                 dropped: u32::from(word & DROPPED != 0),
                 repeats: read_u32(slot, 16),
@@ -83,6 +92,7 @@ impl SampledKey {
             fingerprint,
             last,
             delivered: read_u64(slot, 16),
+            forgotten: false,
             first: read_u32(slot, 24),
             dropped: read_u32(slot, 28),
             repeats: read_u32(slot, 32),
@@ -93,11 +103,12 @@ impl SampledKey {
     /// Writes a slot of either size.
     #[inline(always)]
     pub fn write(&self, slot: &mut [u8]) {
-        let last = (self.last + 1) & !DROPPED;
+        let last = (self.last + 1) & !(DROPPED | FORGOTTEN);
         write_u64(slot, 0, self.fingerprint.0);
         if slot.len() == PLAIN_BYTES {
             let dropped = if self.dropped > 0 { DROPPED } else { 0 };
-            write_u64(slot, 8, last | dropped);
+            let forgotten = if self.forgotten { FORGOTTEN } else { 0 };
+            write_u64(slot, 8, last | dropped | forgotten);
             write_u32(slot, 16, self.repeats);
             write_u32(slot, 20, self.missed);
             return;
@@ -119,6 +130,27 @@ impl SampledKey {
         };
         *cases = cases.saturating_add(1);
         *errors = errors.saturating_add(u32::from(is_error));
+    }
+
+    /// Records that the key was taken out: its next occurrence is new.
+    pub fn forget(&mut self) {
+        self.delivered = 0;
+        self.forgotten = true;
+    }
+
+    /// Adds the record of the same key in another audit. If the filter has no window, the first
+    /// occurrence in the other stream counts neither as new nor as a repeat: the other filter could
+    /// not know it.
+    pub fn add(&mut self, other: &SampledKey, has_window: bool) {
+        self.last = self.last.max(other.last);
+        self.delivered = self.delivered.max(other.delivered);
+        self.forgotten &= other.forgotten;
+        self.repeats = self.repeats.saturating_add(other.repeats);
+        self.missed = self.missed.saturating_add(other.missed);
+        if has_window {
+            self.first = self.first.saturating_add(other.first);
+            self.dropped = self.dropped.saturating_add(other.dropped);
+        }
     }
 
     /// Counts a verdict of a filter with a window.
@@ -160,8 +192,14 @@ mod tests {
         for (key, bytes) in [(plain, PLAIN_BYTES), (windowed, WINDOWED_BYTES)] {
             let mut slot = vec![0; bytes];
             assert_eq!(SampledKey::read(&slot), None);
-            key.write(&mut slot);
-            assert_eq!(SampledKey::read(&slot), Some(key));
+            let forgotten = SampledKey {
+                forgotten: bytes == PLAIN_BYTES,
+                ..key
+            };
+            for key in [key, forgotten] {
+                key.write(&mut slot);
+                assert_eq!(SampledKey::read(&slot), Some(key));
+            }
         }
     }
 

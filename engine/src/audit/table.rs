@@ -174,11 +174,16 @@ impl AuditTable {
         let slot = SLOTS + self.slot_bytes * at..SLOTS + self.slot_bytes * (at + 1);
         let mut key = known.unwrap_or_else(|| SampledKey::unknown(judged.fingerprint));
         let last = std::mem::replace(&mut key.last, judged.position);
+        let forgotten = std::mem::take(&mut key.forgotten);
         match &self.window {
+            None if forgotten => {}
             None => key.count(known.is_none(), judged.verdict),
             Some(clock) => key.count_in_window(clock, judged.step, judged.verdict),
         }
         key.write(region.bytes_mut(slot));
+        if forgotten {
+            return;
+        }
         if known.is_none() {
             counts.keys += 1;
             return;
@@ -237,42 +242,53 @@ impl AuditTable {
         counts.sampled /= 2;
     }
 
-    /// Removes a key that was removed from the filter: its next occurrence is new.
+    /// Records that a key was taken out of the filter: its next occurrence is new. What happened
+    /// before stays in the record, so that the sample remains one of all keys since the beginning.
     pub(super) fn forget<R: Region + ?Sized>(&self, region: &mut R, fingerprint: Fingerprint) {
-        let known = self.find(&region.bytes()[SLOTS..], fingerprint).1;
-        if known.is_some() {
-            let bytes = region.bytes_mut(0..self.bytes());
-            let mut counts = Counts::read(bytes);
-            counts.keys = self.retain(&mut bytes[SLOTS..], |key| key.fingerprint != fingerprint);
-            counts.write(bytes);
+        let (at, known) = self.find(&region.bytes()[SLOTS..], fingerprint);
+        if let Some(mut key) = known {
+            let slot = SLOTS + self.slot_bytes * at;
+            key.forget();
+            key.write(region.bytes_mut(slot..slot + self.slot_bytes));
         }
     }
 
     /// Adds the records of another audit, whose stream followed `position` observations of this
-    /// one. If a key is in both, its first occurrence in the other stream counts neither as new
-    /// nor as a repeat: the other filter could not know it.
+    /// one. `shifts` is what is added to the steps of each.
     pub(super) fn merge(
         &self,
         bytes: &mut [u8],
         other: &AuditTable,
         other_bytes: &[u8],
         position: u64,
+        shifts: [u64; 2],
     ) {
+        let shifted = |key: SampledKey, shift: u64| SampledKey {
+            delivered: match key.delivered {
+                0 => 0,
+                step => step.saturating_add(shift),
+            },
+            ..key
+        };
+        for slot in bytes[SLOTS..self.bytes()].chunks_exact_mut(self.slot_bytes) {
+            if let Some(key) = SampledKey::read(slot).filter(|_| shifts[0] > 0) {
+                shifted(key, shifts[0]).write(slot);
+            }
+        }
         let mut counts = Counts::read(bytes);
         while counts.shift < shift_of(other_bytes).min(MAX_SHIFT) {
             self.halve(bytes, &mut counts);
         }
-        for mut key in other.keys(other_bytes) {
+        for key in other.keys(other_bytes) {
+            let mut key = shifted(key, shifts[1]);
             key.last = key.last.saturating_add(position);
             if key.fingerprint.0 & counts.mask() != 0 {
                 continue;
             }
             let (at, known) = self.find(&bytes[SLOTS..], key.fingerprint);
-            if let Some(known) = known {
-                key.first = known.first;
-                key.dropped = known.dropped;
-                key.repeats = key.repeats.saturating_add(known.repeats);
-                key.missed = key.missed.saturating_add(known.missed);
+            if let Some(mut known) = known {
+                known.add(&key, self.window.is_some());
+                key = known;
             } else {
                 counts.keys += 1;
             }

@@ -236,6 +236,8 @@ impl Filter for Aging {
         ],
     };
 
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let fill = spec.integer("fill");
         Ok(Aging {
@@ -358,6 +360,39 @@ impl Filter for Aging {
             links: Vec::new(),
             alternatives: vec![in_half(0), in_half(1)],
         }
+    }
+
+    /// Takes the union of the active halves and that of the warm halves. An active half may be
+    /// fuller than `fill` afterwards: the next key exchanges the halves.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        let lines = region.chunks_exact_mut(CACHE_LINE_BYTES);
+        for (line, other) in lines.zip(other.chunks_exact(CACHE_LINE_BYTES)) {
+            let (active, other_active) = (active_half(line), active_half(other));
+            line[CACHE_LINE_BYTES - 1] &= !ACTIVE_FLAG;
+            for half in [0, 1] {
+                let same_role = half ^ active ^ other_active;
+                let bits = line[bytes_of(half)].iter_mut();
+                for (at, (byte, other)) in bits.zip(&other[bytes_of(same_role)]).enumerate() {
+                    // The last bit of a half is no bit of a key.
+                    let used = if at + 1 == HALF_BYTES {
+                        !ACTIVE_FLAG
+                    } else {
+                        u8::MAX
+                    };
+                    *byte |= other & used;
+                }
+            }
+            line[CACHE_LINE_BYTES - 1] |= ACTIVE_FLAG * active as u8;
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -41,6 +41,11 @@ impl AnyFilter {
         dispatch!(self, f => f.region_bytes()) as usize
     }
 
+    /// Returns how much of the region was ever used; see [`Filter::used_bytes`].
+    pub fn used_bytes(&self, registers: &Registers) -> usize {
+        dispatch!(self, f => f.used_bytes(registers)) as usize
+    }
+
     /// Returns the number of cells.
     pub fn cells(&self) -> u64 {
         dispatch!(self, f => f.cells())
@@ -94,7 +99,9 @@ impl AnyFilter {
         registers: &Registers,
         fingerprint: Fingerprint,
     ) -> bool {
-        dispatch!(self, f => f.may_have_forgotten(region, registers, fingerprint))
+        // What was in the cells of a key that was taken out, or what it had replaced, is unknown.
+        registers.forgotten() > 0
+            || dispatch!(self, f => f.may_have_forgotten(region, registers, fingerprint))
     }
 
     /// Counts the cells in use by reading all of them.
@@ -207,6 +214,14 @@ impl AnyFilter {
             registers.advance_clock(step);
         }
         dispatch!(self, f => batch::replay(f, region, registers, logged, verdicts));
+        for &fingerprint in &logged.forgotten {
+            self.forget_if_able(region, registers, fingerprint);
+        }
+    }
+
+    /// Returns the name of the filter in the registry.
+    pub fn name(&self) -> &'static str {
+        dispatch!(self, f => name_of(f))
     }
 
     /// Whether [`forget`](AnyFilter::forget) can remove a key.
@@ -214,10 +229,11 @@ impl AnyFilter {
         dispatch!(self, f => forgets(f))
     }
 
-    /// Removes a key. Returns Seen if the key was found.
+    /// Removes a key. Returns Seen if the key was found, and counts it in the registers.
     ///
-    /// Only keys that were reported New may be removed. A key that was wrongly reported as
-    /// Seen set no cells of its own; removing it would remove parts of other keys.
+    /// Only keys that were reported New may be removed. A key that was wrongly reported as Seen set
+    /// no cells of its own: removing it removes the key that it was taken for, or parts of other
+    /// keys. In the same way a key that shares its fingerprint with the removed one goes with it.
     pub fn forget<R: Region + ?Sized>(
         &self,
         region: &mut R,
@@ -225,12 +241,22 @@ impl AnyFilter {
         fingerprint: Fingerprint,
     ) -> Result<Verdict, CannotForget> {
         if !self.can_forget() {
-            return Err(CannotForget {
-                filter: dispatch!(self, f => name_of(f)),
-                able: super::filters_that_forget(),
-            });
+            return Err(CannotForget::of(self));
         }
-        Ok(dispatch!(self, f => f.forget(region, registers, fingerprint)))
+        Ok(self.forget_if_able(region, registers, fingerprint))
+    }
+
+    fn forget_if_able<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let found = dispatch!(self, f => f.forget(region, registers, fingerprint));
+        if found.is_seen() {
+            registers.count_forgotten();
+        }
+        found
     }
 
     /// Describes the cells, for displaying them.

@@ -28,8 +28,9 @@ use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::evidence::Requirement;
 use super::parameter::Parameter;
-use super::window_clock::WindowClock;
+use super::window_clock::{ClockKind, WindowClock};
 use super::window_registers::WindowRegisters;
+use super::window_union::Alignment;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
     Verdict,
@@ -199,6 +200,14 @@ impl Apbf {
         *registers.occupied_mut() -= emptied;
     }
 
+    /// Whether a slice may hold keys of the window at a step.
+    fn is_in_use(&self, registers: &Registers, slice: u64, now: u64) -> bool {
+        let base = WindowRegisters::base(registers);
+        let youngest = base % self.slices;
+        let age = (youngest + self.slices - slice) % self.slices;
+        age + (now - base) < self.used()
+    }
+
     fn cell_of(&self, region: &[u8], index: u64) -> EvidenceCell {
         EvidenceCell::read("bit", index, index, 1, region)
     }
@@ -242,6 +251,8 @@ impl Filter for Apbf {
             WindowClock::CLOCK,
         ],
     };
+
+    const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let clock = WindowClock::of(spec);
@@ -363,6 +374,42 @@ impl Filter for Apbf {
             links: Vec::new(),
             alternatives: (0..(left + 1).saturating_sub(self.k)).map(run).collect(),
         }
+    }
+
+    /// Moves both filters to the later clock and takes the union of their slices. A slice belongs
+    /// to a step, and a key's bit in it depends on the slice: so this needs one clock for both.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        if self.clock.kind() != ClockKind::Seconds {
+            return Err(
+                "its slices belong to numbers of observations, which two filters count \
+                        each for itself",
+            );
+        }
+        let Alignment { now, shifts } = Alignment::of(&self.clock, registers, other_registers);
+        for slice in 0..self.slices {
+            let bytes =
+                (slice * self.slice_bytes) as usize..((slice + 1) * self.slice_bytes) as usize;
+            if !self.is_in_use(registers, slice, now) {
+                region[bytes.clone()].fill(0);
+            }
+            if self.is_in_use(other_registers, slice, now) {
+                let united = region[bytes.clone()].iter_mut().zip(&other[bytes]);
+                united.for_each(|(byte, other)| *byte |= other);
+            }
+        }
+        *registers.occupied_mut() = self.recount(region);
+        let age_limit = self.counted_age_limit();
+        WindowRegisters::unite(registers, other_registers, age_limit, now, shifts);
+        WindowRegisters::set_base_remainder(registers, now % self.slices);
+        registers.advance_clock(other_registers.clock());
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -195,6 +195,7 @@ fn replay_all<F: Filter, R: Region + ?Sized>(
 ) {
     let LoggedObservations {
         step: _,
+        forgotten: _,
         observations,
         skipped_before,
         skipped_after,

@@ -26,6 +26,7 @@ use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
+use super::union::unite_bits;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
     Rows, Verdict,
@@ -281,11 +282,7 @@ impl Filter for Blocked {
         other: &[u8],
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        for (byte, other) in region.iter_mut().zip(other) {
-            *byte |= other;
-        }
-        *registers.occupied_mut() = self.recount(region);
-        registers.count_others(other_registers);
+        unite_bits(self, region, registers, other, other_registers);
         Ok(())
     }
 

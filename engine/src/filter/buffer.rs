@@ -67,6 +67,9 @@ impl Filter for Buffer {
         parameters: &[POLICY],
     };
 
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         Ok(Buffer {
             table: BufferTable::build(spec, memory_bits)?,
@@ -107,6 +110,26 @@ impl Filter for Buffer {
 
     fn cell_layout(&self) -> CellLayout {
         self.table.cell_layout()
+    }
+
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        self.table.forget(region, registers, fingerprint)
+    }
+
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        self.table.merge(region, registers, other, other_registers);
+        Ok(())
     }
 
     #[inline(always)]

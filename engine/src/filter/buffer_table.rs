@@ -15,6 +15,7 @@
 
 use super::parameter::Parameter;
 use super::recency_list::RecencyList;
+use super::union::in_turns;
 use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Verdict};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
@@ -53,6 +54,9 @@ const RECENCY: usize = 12;
 /// The reference bit of the clock policy, in the link to the next slot.
 const REFERENCED: u32 = 1 << 31;
 const MAX_CAPACITY: u64 = (1 << 31) - 1;
+
+/// The larger of the sizes of a slot.
+const MAX_SLOT_BYTES: usize = 20;
 
 /// The register with the hand of the clock.
 const HAND: usize = 0;
@@ -158,6 +162,109 @@ impl BufferTable {
         };
         self.insert(region, registers, slot, fingerprint);
         Verdict::New
+    }
+
+    /// Removes a key. The record in the last slot in use takes its slot, so that slots stay filled
+    /// in order.
+    pub fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let Some(slot) = self.find(region.bytes(), fingerprint) else {
+            return Verdict::New;
+        };
+        self.unlink(region, slot);
+        if self.policy == Policy::Lru {
+            self.recency().remove(region, registers, slot);
+        }
+        let last = (registers.occupied() - 1) as u32;
+        if last != slot {
+            self.relocate(region, registers, last, slot);
+        }
+        let at = self.at(last);
+        region.bytes_mut(at..at + self.slot_bytes()).fill(0);
+        *registers.occupied_mut() -= 1;
+        Verdict::Seen
+    }
+
+    /// Moves a record to a slot that is not in use.
+    fn relocate<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        from: u32,
+        to: u32,
+    ) {
+        let mut record = [0; MAX_SLOT_BYTES];
+        let record = &mut record[..self.slot_bytes()];
+        if self.policy == Policy::Lru {
+            self.recency().relocate(region, registers, from, to);
+        }
+        record.copy_from_slice(&region.bytes()[self.at(from)..][..self.slot_bytes()]);
+        let fingerprint = Fingerprint(read_u64(record, 0));
+        let mut link_at = self.head_at(self.bucket_of(fingerprint));
+        while let Some(found) = self.slot_of(read_u32(region.bytes(), link_at)) {
+            if found == from {
+                let referenced = read_u32(region.bytes(), link_at) & REFERENCED;
+                write_link(region, link_at, (to + 1) | referenced);
+                break;
+            }
+            link_at = self.at(found) + NEXT;
+        }
+        region
+            .bytes_mut(self.at(to)..self.at(to) + self.slot_bytes())
+            .copy_from_slice(record);
+    }
+
+    /// Unites the keys of two tables, those of each in turns, the most recent ones first. If there
+    /// are more than slots, the least recent ones are lost.
+    pub fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) {
+        let one = self.from_newest(region, registers);
+        let more = self.from_newest(other, other_registers);
+        let mut united = Vec::new();
+        in_turns(&one, &more, |(fingerprint, _)| fingerprint, &mut united);
+        united.truncate(self.capacity as usize);
+        region.fill(0);
+        registers.own_mut().fill(0);
+        *registers.occupied_mut() = 0;
+        for &(fingerprint, referenced) in united.iter().rev() {
+            self.observe(region, registers, fingerprint);
+            if referenced {
+                self.observe(region, registers, fingerprint);
+            }
+        }
+        registers.count_others(other_registers);
+    }
+
+    /// Returns every key, and whether the hand of the clock would skip it, in the reverse of the
+    /// order in which they would be evicted.
+    fn from_newest(&self, region: &[u8], registers: &Registers) -> Vec<(Fingerprint, bool)> {
+        let occupied = registers.occupied().min(self.cells()) as u32;
+        let mut slots: Vec<u32> = match self.policy {
+            Policy::Lru => self.recency().from_oldest(region, registers),
+            Policy::Clock => {
+                let hand = (registers.own()[HAND] % self.cells()) as u32;
+                (hand.min(occupied)..occupied)
+                    .chain(0..hand.min(occupied))
+                    .collect()
+            }
+        };
+        slots.reverse();
+        let record = |slot: u32| {
+            let bytes = &region[self.at(slot)..];
+            let is_referenced =
+                self.policy == Policy::Clock && read_u32(bytes, NEXT) & REFERENCED != 0;
+            (Fingerprint(read_u64(bytes, 0)), is_referenced)
+        };
+        slots.into_iter().map(record).collect()
     }
 
     pub fn cell_layout(&self) -> CellLayout {

@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 use super::bit_partitions::BitPartitions;
 use super::descriptor::Descriptor;
 use super::parameter::Parameter;
+use super::union::unite_bits;
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
     delegate_reads,
@@ -48,6 +49,9 @@ pub trait ClearingRule: Clone + Copy + std::fmt::Debug {
     /// uses this clears at most one bit per partition, by the draw with the partition's number.
     fn record_change(_registers: &mut Registers, _partition: u64, _change: i64) {}
 
+    /// Counts the set bits of each partition anew, if the rule keeps their numbers.
+    fn recount(_partitions: &BitPartitions, _region: &[u8], _registers: &mut Registers) {}
+
     /// Returns the present false positive rate.
     fn false_positive_rate(partitions: &BitPartitions, registers: &Registers) -> f64 {
         partitions.false_positive_rate(registers.occupied())
@@ -70,6 +74,8 @@ impl<C> ClearingBloom<C> {
 
 impl<C: ClearingRule> Filter for ClearingBloom<C> {
     const DESCRIPTOR: Descriptor = C::DESCRIPTOR;
+
+    const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         Ok(ClearingBloom {
@@ -144,6 +150,20 @@ impl<C: ClearingRule> Filter for ClearingBloom<C> {
 
     fn cell_layout(&self) -> CellLayout {
         self.partitions.cell_layout("cleared for newer keys")
+    }
+
+    /// Takes the union of the bits. The load may be above the one that the filter settles at: the
+    /// next keys clear more bits than they set.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        unite_bits(self, region, registers, other, other_registers);
+        C::recount(&self.partitions, region, registers);
+        Ok(())
     }
 
     #[inline(always)]

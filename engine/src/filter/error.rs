@@ -1,5 +1,7 @@
 //! Why a filter cannot be built, or cannot forget.
 
+use super::AnyFilter;
+
 /// The filter cannot remove a single key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{filter} cannot forget a key; these filters can: {able}")]
@@ -8,6 +10,16 @@ pub struct CannotForget {
     pub filter: &'static str,
     /// The names of the filters that can, separated by commas.
     pub able: String,
+}
+
+impl CannotForget {
+    /// Says that a filter cannot.
+    pub(crate) fn of(filter: &AnyFilter) -> Self {
+        CannotForget {
+            filter: filter.name(),
+            able: super::filters_that_forget().join(", "),
+        }
+    }
 }
 
 /// A spec and a memory size that do not fit together.

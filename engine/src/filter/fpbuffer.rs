@@ -78,6 +78,9 @@ impl Filter for FpBuffer {
         ],
     };
 
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         Ok(FpBuffer {
             buffer: Buffer::build(spec, memory_bits)?,
@@ -126,6 +129,28 @@ impl Filter for FpBuffer {
 
     fn cell_layout(&self) -> CellLayout {
         self.buffer.cell_layout()
+    }
+
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        self.buffer.table.forget(region, registers, fingerprint)
+    }
+
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        self.buffer
+            .table
+            .merge(region, registers, other, other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -247,7 +247,9 @@ impl Ibf {
             let Some(group) = index.find(region.bytes()) else {
                 break;
             };
-            let of_group = chosen[..count].iter().filter(|&cell| cell / FANOUT == group);
+            let of_group = chosen[..count]
+                .iter()
+                .filter(|&cell| cell / FANOUT == group);
             let excluded = of_group.fold(0, |mask: u16, cell| mask | 1 << (cell % FANOUT));
             let costs = self.cells.costs(region.bytes(), group, excluded);
             let Some(first) = first_least(&costs) else {

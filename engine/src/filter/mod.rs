@@ -23,6 +23,7 @@ filters! {
     word::Word,
     aging::Aging,
     counting::Counting,
+    quotient::Quotient,
     bsbf::Bsbf,
     bsbfsd::Bsbfsd,
     rsbf::Rsbf,
@@ -34,12 +35,14 @@ filters! {
     stamped::Stamped,
     apbf::Apbf,
     ibf::Ibf,
+    growing::Growing,
 }
 
 mod any;
 mod apbf_rate;
 mod batch;
 mod bit_partitions;
+mod bloom_rate;
 mod buffer_table;
 mod cache_lines;
 mod cell_layout;
@@ -51,6 +54,10 @@ mod descriptor;
 mod drawing;
 mod error;
 mod evidence;
+mod growing_bits;
+mod growing_timers;
+mod growth;
+mod growth_plan;
 mod importance_cells;
 mod index_levels;
 mod minimum_index;
@@ -59,6 +66,9 @@ mod observation_time;
 mod packed_fields;
 mod parameter;
 mod preset;
+mod quotient_block;
+mod quotient_rebuild;
+mod quotient_table;
 mod recency_list;
 mod registers;
 mod rows;
@@ -72,10 +82,12 @@ mod stamp_sweep;
 mod stamps;
 mod suggested_values;
 mod threads;
+mod union;
 mod weighted_index;
 mod window_clock;
 mod window_contents;
 mod window_registers;
+mod window_union;
 
 pub(crate) use batch::observe_one;
 pub use cell_layout::CellLayout;
@@ -86,6 +98,7 @@ pub use descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 pub use drawing::Drawing;
 pub use error::{BuildError, CannotForget};
 pub use evidence::{Evidence, EvidenceCell, Requirement};
+pub use growth::{CannotGrow, Growth};
 #[doc(hidden)]
 pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};
@@ -94,6 +107,7 @@ pub(crate) use observation_time::Run;
 pub(crate) use observation_time::{ObservationTime, tick_of};
 pub use parameter::{Kind, Parameter, Value};
 pub use preset::{Preset, presets};
+pub(crate) use registers::digest_of_parts;
 pub use registers::{Registers, state_digest};
 pub use rows::Rows;
 pub(crate) use rows::{Part, PartWork};
@@ -104,6 +118,7 @@ pub use stamps::StampWindow;
 pub use threads::Threads;
 pub use window_clock::{ClockKind, WindowAge, WindowClock};
 pub use window_contents::{LeavingKeys, WindowContents};
+pub(crate) use window_union::Alignment;
 
 use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;
@@ -144,6 +159,13 @@ pub trait Filter: Sized {
 
     /// Returns the size of the region: at most the memory given, rounded up to a byte.
     fn region_bytes(&self) -> u64;
+
+    /// Returns how much of the region was ever used: all bytes of the region from there on are zero
+    /// and were never used. A filter that grows inside a reserved region returns its high-water
+    /// mark. A store neither reads nor writes the rest.
+    fn used_bytes(&self, _registers: &Registers) -> u64 {
+        self.region_bytes()
+    }
 
     /// Returns the same filter with common parameters as compile-time constants, or None if it
     /// has others. The loop over a batch is compiled once more for each, without loops over k.
@@ -285,7 +307,8 @@ pub trait Filter: Sized {
     /// Decides whether a key is new, without updating anything.
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict;
 
-    /// Removes a key if the filter [can](Filter::FORGETS). Returns Seen if the key was found.
+    /// Removes a key if the filter [can](Filter::FORGETS). Returns Seen if the key was found, and
+    /// changes nothing if it was not. Reads and writes only what [`observe`](Filter::observe) may.
     /// Counts and generator do not change.
     fn forget<R: Region + ?Sized>(
         &self,
@@ -316,10 +339,20 @@ pub trait Filter: Sized {
         _other: &[u8],
         _other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        Err(match self.window() {
-            Some(_) => "its cells count time by its own clock, and two clocks differ",
-            None => "it forgets keys, and which ones depends on the order in which they came",
-        })
+        Err("it forgets keys, and which ones depends on the order in which they came")
+    }
+
+    /// Returns the spec and the memory of a filter that continues with the state of this one and has
+    /// a higher limit, in at most `memory_bits`. The registers stay as they are, and so do the
+    /// [used bytes](Filter::used_bytes); behind them follow zeros. `spec` is that of this filter.
+    fn grown(
+        &self,
+        _spec: &FilterSpec,
+        _memory_bits: u64,
+    ) -> Result<(FilterSpec, u64), CannotGrow> {
+        Err(CannotGrow::Fixed(
+            "its cells are spread over its whole memory, so it does not grow",
+        ))
     }
 
     /// Prefetches the memory that `observe` touches for this key and these draws.

@@ -65,6 +65,8 @@ pub struct LoggedObservations {
     pub skipped_before: Vec<u32>,
     /// The number of skipped observations after the last one.
     pub skipped_after: u32,
+    /// Keys taken out after the observations.
+    pub forgotten: Vec<Fingerprint>,
 }
 
 impl LoggedObservations {
@@ -80,5 +82,6 @@ impl LoggedObservations {
         self.observations.clear();
         self.skipped_before.clear();
         self.skipped_after = 0;
+        self.forgotten.clear();
     }
 }

@@ -9,9 +9,12 @@
 //! A field may begin in one word and end in the next. Products and sums then carry over, and a
 //! match is reported in the word that contains the field's top bit.
 
-use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Rows};
+use super::union::in_turns;
+use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Rows, Verdict};
+use crate::bytes::{read_u64, write_u64};
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::prefetch::prefetch;
+use crate::region::Region;
 
 /// The bits of one word that belong to fields.
 #[derive(Clone, Copy, Debug)]
@@ -180,6 +183,83 @@ impl<const BYTES: usize> FieldGroups<BYTES> {
             max_value: self.values(),
             loss,
         }
+    }
+
+    /// Appends the values of a group that are in use, in the order of its fields.
+    fn read_values(&self, group: &[u8], values: &mut Vec<u64>) {
+        for field in 0..self.fields {
+            let start = field * self.width_bits;
+            let (word, shift) = ((start / u64::BITS) as usize, start % u64::BITS);
+            let mut value = read_u64(group, 8 * word) >> shift;
+            if shift + self.width_bits > u64::BITS {
+                value |= read_u64(group, 8 * word + 8) << (u64::BITS - shift);
+            }
+            match value & self.values() {
+                0 => {}
+                value => values.push(value),
+            }
+        }
+    }
+
+    /// Replaces the values of a group by others, of which there are at most as many as fields.
+    fn write_values(&self, group: &mut [u8], values: &[u64]) {
+        group.fill(0);
+        for (field, &value) in (0..).zip(values) {
+            let start = field * self.width_bits;
+            let (word, shift) = ((start / u64::BITS) as usize, start % u64::BITS);
+            let low = read_u64(group, 8 * word) | value << shift;
+            write_u64(group, 8 * word, low);
+            if shift + self.width_bits > u64::BITS {
+                write_u64(group, 8 * word + 8, value >> (u64::BITS - shift));
+            }
+        }
+    }
+
+    /// Removes the value of a key from its group; the values behind it move up. Returns Seen if it
+    /// was there.
+    pub fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let (at, value) = self.locate(fingerprint);
+        let mut values = Vec::new();
+        self.read_values(&region.bytes()[at..at + BYTES], &mut values);
+        let before = values.len();
+        values.retain(|&held| held != value);
+        if values.len() == before {
+            return Verdict::New;
+        }
+        self.write_values(region.bytes_mut(at..at + BYTES), &values);
+        *registers.occupied_mut() -= (before - values.len()) as u64;
+        Verdict::Seen
+    }
+
+    /// Unites the values of each group: those of the two filters in turns, the first ones first, as
+    /// many as there are fields. Nothing is known about which filter's keys came later.
+    pub fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) {
+        let (mut one, mut more, mut united) = (Vec::new(), Vec::new(), Vec::new());
+        let mut occupied = 0;
+        let groups = region.chunks_exact_mut(BYTES);
+        for (group, other) in groups.zip(other.chunks_exact(BYTES)) {
+            one.clear();
+            more.clear();
+            self.read_values(group, &mut one);
+            self.read_values(other, &mut more);
+            in_turns(&one, &more, |value| value, &mut united);
+            united.truncate(self.fields as usize);
+            self.write_values(group, &united);
+            occupied += united.len() as u64;
+        }
+        *registers.occupied_mut() = occupied;
+        registers.count_others(other_registers);
     }
 
     /// Reads field number `index` of all fields.

@@ -96,6 +96,40 @@ impl RecencyList {
         }
     }
 
+    /// Replaces a record of the list by another one, whose links the caller copies.
+    pub fn relocate<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        from: u32,
+        to: u32,
+    ) {
+        let at = self.newer_at(from);
+        let newer = u64::from(read_u32(region.bytes(), at));
+        let older = u64::from(read_u32(region.bytes(), at + 4));
+        let link = u64::from(to) + 1;
+        match self.record_of(newer) {
+            Some(newer) => write_link(region, self.newer_at(newer) + 4, link),
+            None => registers.own_mut()[NEWEST] = link,
+        }
+        match self.record_of(older) {
+            Some(older) => write_link(region, self.newer_at(older), link),
+            None => registers.own_mut()[OLDEST] = link,
+        }
+    }
+
+    /// Returns every record, the least recently used first.
+    pub fn from_oldest(&self, region: &[u8], registers: &Registers) -> Vec<u32> {
+        let next = |&record: &u32| {
+            let newer = read_u32(region, self.newer_at(record));
+            self.record_of(u64::from(newer))
+        };
+        // Bounded, because the list of a damaged region may be a circle.
+        std::iter::successors(self.oldest(registers), next)
+            .take(self.count as usize)
+            .collect()
+    }
+
     /// Prefetches the records that change when this one is removed.
     #[inline(always)]
     pub fn prefetch_neighbours(&self, region: &[u8], record: u32) {

@@ -188,6 +188,9 @@ impl Filter for Recent {
         ],
     };
 
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let width_bits = spec.integer("bits") as u32;
         let fields = CACHE_LINE_BITS as u32 / width_bits;
@@ -280,6 +283,28 @@ impl Filter for Recent {
 
     fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         self.lines.evidence(region, fingerprint)
+    }
+
+    /// Removes the fingerprint; those behind it move up. Every key with the same fingerprint goes
+    /// with it.
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        self.lines.forget(region, registers, fingerprint)
+    }
+
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        self.lines.merge(region, registers, other, other_registers);
+        Ok(())
     }
 
     #[inline(always)]

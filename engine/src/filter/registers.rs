@@ -11,6 +11,7 @@ const OBSERVATIONS: usize = 1;
 const NEW: usize = 2;
 const OCCUPIED: usize = 3;
 const CLOCK: usize = 4;
+const FORGOTTEN: usize = 5;
 const OWN: usize = 8;
 
 /// 64 words: the generator, the counts, and 56 words that the filter itself defines.
@@ -22,7 +23,8 @@ const OWN: usize = 8;
 /// | 2 | observations with the verdict New |
 /// | 3 | cells in use |
 /// | 4 | the present step, if the filter has a window that is measured in seconds |
-/// | 5–7 | zero |
+/// | 5 | keys taken out |
+/// | 6–7 | zero |
 /// | 8–63 | defined by the filter |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registers {
@@ -57,6 +59,16 @@ impl Registers {
     /// Returns the number of observations with the verdict Seen.
     pub fn seen_count(&self) -> u64 {
         self.observations().saturating_sub(self.new_count())
+    }
+
+    /// Returns the number of keys that were taken out.
+    pub fn forgotten(&self) -> u64 {
+        self.words[FORGOTTEN]
+    }
+
+    /// Returns the number of changes that a log records: observations, and keys taken out.
+    pub fn sequence(&self) -> u64 {
+        self.observations().saturating_add(self.forgotten())
     }
 
     /// Returns the number of cells in use.
@@ -150,10 +162,16 @@ impl Registers {
         self.words[NEW] = new;
     }
 
+    /// Counts a key that was taken out.
+    pub(super) fn count_forgotten(&mut self) {
+        self.words[FORGOTTEN] += 1;
+    }
+
     /// Adds the counts of another filter.
     pub(super) fn count_others(&mut self, other: &Registers) {
-        self.words[OBSERVATIONS] += other.words[OBSERVATIONS];
-        self.words[NEW] += other.words[NEW];
+        for count in [OBSERVATIONS, NEW, FORGOTTEN] {
+            self.words[count] += other.words[count];
+        }
     }
 
     /// Encodes the registers.
@@ -175,9 +193,16 @@ impl Registers {
 
 /// Returns a digest of the whole state: XXH3-64 of the encoded registers followed by the region.
 pub fn state_digest(region: &[u8], registers: &Registers) -> u64 {
+    digest_of_parts(&[region], registers)
+}
+
+/// Returns a digest of the registers and of parts of the region.
+pub(crate) fn digest_of_parts(parts: &[&[u8]], registers: &Registers) -> u64 {
     let mut hasher = Xxh3::new();
     hasher.update(&registers.to_bytes());
-    hasher.update(region);
+    for part in parts {
+        hasher.update(part);
+    }
     hasher.digest()
 }
 

@@ -18,12 +18,12 @@ macro_rules! filters {
         }
 
         /// Returns the names of the filters that can remove a key.
-        fn filters_that_forget() -> String {
+        pub fn filters_that_forget() -> Vec<&'static str> {
             let mut names = Vec::new();
             $(if $filter::FORGETS {
                 names.push($filter::DESCRIPTOR.name);
             })+
-            names.join(", ")
+            names
         }
 
         /// Returns the names of the filters whose states can be united.

@@ -26,6 +26,7 @@ use super::citation::Citation;
 use super::clearing_bloom::{ClearingBloom, ClearingRule, PARTITIONS};
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
+use crate::bytes::count_ones;
 use crate::fingerprint::reduce;
 
 /// The geometry of an RLBSBF. Its own registers hold the number of set bits per partition.
@@ -80,6 +81,13 @@ impl ClearingRule for ClearByLoad {
     fn record_change(registers: &mut Registers, partition: u64, change: i64) {
         let load = &mut registers.own_mut()[partition as usize];
         *load = load.wrapping_add_signed(change);
+    }
+
+    fn recount(partitions: &BitPartitions, region: &[u8], registers: &mut Registers) {
+        for (partition, load) in (0..u64::from(partitions.count())).zip(registers.own_mut()) {
+            let start = partitions.start(partition);
+            *load = count_ones(region, start..start + partitions.partition_bits);
+        }
     }
 
     fn false_positive_rate(partitions: &BitPartitions, registers: &Registers) -> f64 {

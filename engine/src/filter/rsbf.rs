@@ -30,6 +30,7 @@ use super::clearing_bloom::PARTITIONS;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
+use super::union::unite_bits;
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
     delegate_reads,
@@ -175,6 +176,8 @@ impl Filter for Rsbf {
         ],
     };
 
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         Ok(Rsbf {
             partitions: BitPartitions::partitioned(spec.integer("k"), memory_bits),
@@ -244,6 +247,17 @@ impl Filter for Rsbf {
 
     fn cell_layout(&self) -> CellLayout {
         self.partitions.cell_layout("cleared for newer keys")
+    }
+
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        unite_bits(self, region, registers, other, other_registers);
+        Ok(())
     }
 
     #[inline(always)]

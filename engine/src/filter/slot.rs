@@ -149,6 +149,9 @@ impl Filter for Slot {
         )],
     };
 
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let values = spec.integer("values");
         Ok(Slot {
@@ -270,6 +273,48 @@ impl Filter for Slot {
             value: self.cell(region, index),
         };
         Evidence::any_equal(index, value, &mut std::iter::once(slot))
+    }
+
+    /// Empties the slot. Every key with the same slot and value goes with it.
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let SlotAddress { at, digit, value } = self.locate(fingerprint);
+        let word = read_u64(region.bytes(), at);
+        if self.digits.get(word, digit) != value {
+            return Verdict::New;
+        }
+        let word = self.digits.replace(word, digit, value, 0);
+        write_u64(region.bytes_mut(at..at + WORD_BYTES), 0, word);
+        *registers.occupied_mut() -= 1;
+        Verdict::Seen
+    }
+
+    /// Takes the other filter's slot if it is in use, as if its keys had come later.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        let words = region.chunks_exact_mut(WORD_BYTES);
+        for (bytes, other) in words.zip(other.chunks_exact(WORD_BYTES)) {
+            let (mut word, other) = (read_u64(bytes, 0), read_u64(other, 0));
+            for digit in 0..self.digits.per_word() {
+                let (old, new) = (self.digits.get(word, digit), self.digits.get(other, digit));
+                if new != 0 {
+                    word = self.digits.replace(word, digit, old, new);
+                }
+            }
+            write_u64(bytes, 0, word);
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

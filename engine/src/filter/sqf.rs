@@ -28,6 +28,7 @@ use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
 use super::signature::{REDUCED_REMAINDER, REMAINDER, Signatures};
+use super::union::in_turns;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
     Rows, Verdict,
@@ -215,6 +216,9 @@ impl Filter for Sqf {
         ],
     };
 
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let signatures = Signatures::build(spec)?;
         let cells = PackedCells::holding(signatures.count());
@@ -333,6 +337,66 @@ impl Filter for Sqf {
             (!after_an_empty_one).then_some(bucket)
         });
         Evidence::any_equal(first / self.k, u64::from(signature), &mut buckets)
+    }
+
+    /// Empties the bucket; the last bucket of the row in use takes its place. Every key with the
+    /// same row and signature goes with it.
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let (first, signature) = self.locate(fingerprint);
+        let bytes = region.bytes();
+        let held = (first..first + self.k).take_while(|&at| self.cells.get(bytes, at) != 0);
+        let (mut found, mut last) = (None, first);
+        for bucket in held {
+            last = bucket;
+            if self.cells.get(bytes, bucket) == signature {
+                found = Some(bucket);
+            }
+        }
+        let Some(found) = found else {
+            return Verdict::New;
+        };
+        let moved = self.cells.get(bytes, last);
+        self.cells.set(region, found, moved);
+        self.cells.set(region, last, 0);
+        *registers.occupied_mut() -= 1;
+        registers.own_mut()[REMAINDERS_HELD] -= self.signatures.shared_by(signature);
+        Verdict::Seen
+    }
+
+    /// Unites the signatures of each row: those of the two filters in turns, as many as there are
+    /// buckets.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        let row = |bytes: &[u8], row: u64| -> Vec<u32> {
+            let buckets = row * self.k..(row + 1) * self.k;
+            let held = buckets.map(|at| self.cells.get(bytes, at));
+            held.filter(|&signature| signature != 0).collect()
+        };
+        let (mut united, mut occupied, mut held) = (Vec::new(), 0, 0);
+        for number in 0..self.rows {
+            let (one, more) = (row(region, number), row(other, number));
+            in_turns(&one, &more, |signature| signature, &mut united);
+            united.truncate(self.k as usize);
+            occupied += united.len() as u64;
+            for (bucket, &signature) in (number * self.k..).zip(&united) {
+                self.cells.set(region, bucket, signature);
+                held += self.signatures.shared_by(signature);
+            }
+        }
+        *registers.occupied_mut() = occupied;
+        registers.own_mut()[REMAINDERS_HELD] = held;
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -128,6 +128,8 @@ impl Filter for Stable {
         ],
     };
 
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let (k, p, max) = (spec.integer("k"), spec.integer("p"), spec.integer("max"));
         let counters = Counters::new(k, max as u16, memory_bits);
@@ -196,6 +198,26 @@ impl Filter for Stable {
 
     fn cell_layout(&self) -> CellLayout {
         self.counters.cell_layout("lowered to 0")
+    }
+
+    /// Takes the larger of two counters. The load may be above the one that the filter settles at.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        for at in 0..self.counters.cells() {
+            let larger = self
+                .counters
+                .get(region, at)
+                .max(self.counters.get(other, at));
+            self.counters.set(region, at, larger);
+        }
+        *registers.occupied_mut() = self.recount(region);
+        registers.count_others(other_registers);
+        Ok(())
     }
 
     #[inline(always)]

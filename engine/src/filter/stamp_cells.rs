@@ -4,9 +4,11 @@
 
 use std::ops::Range;
 
+use super::bloom_rate::BloomCells;
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
 use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
 use super::stamps::{StampWindow, Stamps};
+use super::window_union::{Alignment, StampRanks};
 use super::{BuildError, EvidenceCell, FilterSpec, Registers, Rows};
 use crate::bytes::{PackedCells, read_u64, window, write_u64};
 use crate::fingerprint::{Fingerprint, Probes};
@@ -50,6 +52,18 @@ impl StampCells {
         stamps: Stamps,
         is_blocked: bool,
     ) -> Result<Self, BuildError> {
+        let k = spec.integer("k") as u32;
+        Self::with_k(spec, k, memory_bits, stamps, is_blocked)
+    }
+
+    /// Returns as many cells as the memory holds, with a k that is not that of the spec.
+    pub fn with_k(
+        spec: &FilterSpec,
+        k: u32,
+        memory_bits: u64,
+        stamps: Stamps,
+        is_blocked: bool,
+    ) -> Result<Self, BuildError> {
         let width = u64::from(stamps.width_bits());
         let layout = match is_blocked {
             true => Layout::Blocked {
@@ -61,11 +75,7 @@ impl StampCells {
                 packed: PackedCells::holding(stamps.max_value() as u16),
             },
         };
-        Ok(StampCells {
-            stamps,
-            k: spec.integer("k") as u32,
-            layout,
-        })
+        Ok(StampCells { stamps, k, layout })
     }
 
     /// Returns the same cells with k and the width of a cell as compile-time constants, if a
@@ -263,6 +273,47 @@ impl StampCells {
         *registers.occupied_mut() += filled;
     }
 
+    /// Sets the value of a cell, given its index.
+    fn set(&self, region: &mut [u8], index: u64, value: u64) {
+        match self.layout {
+            Layout::Shared { packed, .. } => packed.set(region, index, value as u32),
+            Layout::Blocked { per_word, .. } => {
+                let at = (index / per_word) as usize * 8;
+                let shift = index % per_word * u64::from(self.stamps.width_bits());
+                let cells = read_u64(region, at);
+                let before = cells >> shift & self.stamps.max_value();
+                write_u64(region, at, cells ^ ((before ^ value) << shift));
+            }
+        }
+    }
+
+    /// Takes the later one of each cell of two filters. What has left the window is emptied.
+    pub fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+        alignment: Alignment,
+    ) {
+        let both = [&*registers, other_registers];
+        let ranks = StampRanks::new(&self.stamps, alignment, both);
+        let mut occupied = 0;
+        for index in 0..self.count() {
+            let before = self.get(region, index);
+            let rank = ranks
+                .rank(0, before)
+                .max(ranks.rank(1, self.get(other, index)));
+            let after = ranks.stamp(rank);
+            if after != before {
+                self.set(region, index, after);
+            }
+            occupied += u64::from(after != 0);
+        }
+        *registers.occupied_mut() = occupied;
+        self.stamps.unite(registers, other_registers, alignment);
+    }
+
     /// Makes the present step the base of all stamps, and sweeps.
     #[inline(always)]
     pub fn advance<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, now: u64) {
@@ -306,7 +357,8 @@ impl StampCells {
         self.sweep(region, registers, due, window);
     }
 
-    fn groups(&self) -> u64 {
+    /// Returns the number of groups that are swept.
+    pub fn groups(&self) -> u64 {
         match self.layout {
             Layout::Shared { cells, .. } => cells.div_ceil(GROUP_CELLS),
             Layout::Blocked { lines, .. } => lines.count(),
@@ -314,7 +366,7 @@ impl StampCells {
     }
 
     /// Empties the cells of these groups that are not in the window.
-    fn sweep<R: Region + ?Sized>(
+    pub fn sweep<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
@@ -339,21 +391,12 @@ impl StampCells {
     /// Returns the false positive rate if so many keys are in the window. The number of keys per
     /// group is taken to be Poisson distributed.
     pub fn false_positive_rate(&self, keys: f64) -> f64 {
-        let (k, row_cells) = (f64::from(self.k), self.row_cells() as f64);
-        let kept = libm::pow(1.0 - 1.0 / row_cells, k);
-        let mean = keys * row_cells / self.count() as f64;
-        // Groups with many keys all have nearly the same load.
-        if !self.is_blocked() || mean > 600.0 {
-            return libm::pow(1.0 - libm::pow(kept, mean), k);
-        }
-        let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
-        let (mut share, mut empty, mut rate) = (libm::exp(-mean), 1.0, 0.0);
-        for keys in 0..=most {
-            rate += share * libm::pow(1.0 - empty, k);
-            share *= mean / f64::from(keys + 1);
-            empty *= kept;
-        }
-        rate.clamp(0.0, 1.0)
+        let cells = BloomCells {
+            k: self.k,
+            cells: self.count() as f64,
+            row_cells: self.row_cells() as f64,
+        };
+        cells.rate(keys)
     }
 
     /// Returns how many keys were offered, dropped ones included, if so many were delivered.

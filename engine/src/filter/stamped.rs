@@ -29,6 +29,7 @@ use super::stamp_sweep::{self, ExpiredStamps, sweep_lines};
 use super::stamps::{StampWindow, Stamps};
 use super::window_clock::WindowClock;
 use super::window_registers::WindowRegisters;
+use super::window_union::{Alignment, StampRanks};
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
     Verdict,
@@ -144,6 +145,22 @@ impl Stamped {
         places.max_by_key(rank).unwrap_or((0, 0))
     }
 
+    /// Returns where the entries of a cache line are: the offset of a word, and the first bit in it.
+    fn places(&self) -> impl Iterator<Item = (usize, u32)> + use<> {
+        let (per_word, entry_bits) = (self.per_word, self.entry_bits());
+        (0..WORDS).flat_map(move |word| (0..per_word).map(move |i| (8 * word, i * entry_bits)))
+    }
+
+    fn entry_at(&self, line: &[u8], (word, shift): (usize, u32)) -> u64 {
+        read_u64(line, word) >> shift & (u64::MAX >> (u64::BITS - self.entry_bits()))
+    }
+
+    fn set_entry(&self, line: &mut [u8], (word, shift): (usize, u32), entry: u64) {
+        let before = self.entry_at(line, (word, shift));
+        let changed = read_u64(line, word) ^ ((before ^ entry) << shift);
+        write_u64(line, word, changed);
+    }
+
     fn window_at(&self, registers: &Registers) -> StampWindow {
         self.stamps.window_at(registers, self.clock.now(registers))
     }
@@ -213,6 +230,9 @@ impl Filter for Stamped {
             WindowClock::CLOCK,
         ],
     };
+
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let clock = WindowClock::of(spec);
@@ -327,6 +347,71 @@ impl Filter for Stamped {
                 .map(|index| vec![self.entry(region, index)])
                 .collect(),
         }
+    }
+
+    /// Empties every entry with the key's fingerprint. Every key with the same fingerprint goes with
+    /// it.
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let (at, value) = self.locate(fingerprint);
+        let window = self.window_at(registers);
+        if !self.holds(&region.bytes()[at..at + CACHE_LINE_BYTES], value, window) {
+            return Verdict::New;
+        }
+        let line = region.bytes_mut(at..at + CACHE_LINE_BYTES);
+        for place in self.places() {
+            let entry = self.entry_at(line, place);
+            if entry & self.stamps.max_value() != 0 && entry >> self.stamps.width_bits() == value {
+                self.set_entry(line, place, 0);
+                *registers.occupied_mut() -= 1;
+            }
+        }
+        Verdict::Seen
+    }
+
+    /// Unites the entries of each cache line, moved to one clock; of equal fingerprints the later
+    /// one. If there are more than places, the oldest ones are lost.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        let alignment = Alignment::of(&self.clock, registers, other_registers);
+        let both = [&*registers, other_registers];
+        let ranks = StampRanks::new(&self.stamps, alignment, both);
+        let (stamp_bits, max) = (self.stamps.width_bits(), self.stamps.max_value());
+        let (mut entries, mut occupied) = (Vec::new(), 0);
+        let lines = region.chunks_exact_mut(CACHE_LINE_BYTES);
+        for (line, other) in lines.zip(other.chunks_exact(CACHE_LINE_BYTES)) {
+            entries.clear();
+            for (filter, line) in [&*line, other].into_iter().enumerate() {
+                let held = self.places().map(|place| self.entry_at(line, place));
+                entries.extend(
+                    held.map(|entry| (ranks.rank(filter, entry & max), entry >> stamp_bits)),
+                );
+            }
+            // The latest first; among those of the same age the smallest fingerprint, as when an
+            // entry is replaced.
+            entries.retain(|&(rank, _)| rank > 0);
+            entries.sort_unstable_by_key(|&(rank, value)| (std::cmp::Reverse(rank), value));
+            let mut known = std::collections::BTreeSet::new();
+            entries.retain(|&(_, value)| known.insert(value));
+            entries.truncate(self.entries() as usize);
+            occupied += entries.len() as u64;
+            line.fill(0);
+            for (place, &(rank, value)) in self.places().zip(&entries) {
+                self.set_entry(line, place, value << stamp_bits | ranks.stamp(rank));
+            }
+        }
+        *registers.occupied_mut() = occupied;
+        self.stamps.unite(registers, other_registers, alignment);
+        Ok(())
     }
 
     #[inline(always)]

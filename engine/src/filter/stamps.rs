@@ -2,6 +2,7 @@
 
 use super::window_clock::WindowClock;
 use super::window_registers::WindowRegisters;
+use super::window_union::Alignment;
 use super::{BuildError, FilterSpec, Registers};
 
 /// Cell values that tell the step in which a cell was set, relative to the base.
@@ -48,6 +49,11 @@ impl Stamps {
         self.values
     }
 
+    /// Returns the largest age, in steps, of a cell in the window.
+    pub fn age_limit(&self) -> u64 {
+        self.age_limit
+    }
+
     /// Returns in how many steps all cells must be swept once.
     pub fn slack(&self) -> u64 {
         self.values - self.age_limit - 1
@@ -90,6 +96,16 @@ impl Stamps {
     pub fn advance(&self, registers: &mut Registers, step: u64) {
         WindowRegisters::advance(registers, self.age_limit, step);
         WindowRegisters::set_base_remainder(registers, step % self.values);
+    }
+
+    /// Makes these the registers of the union of two filters, whose cells have been moved to the
+    /// alignment.
+    pub fn unite(&self, registers: &mut Registers, other: &Registers, alignment: Alignment) {
+        let Alignment { now, shifts } = alignment;
+        WindowRegisters::unite(registers, other, self.age_limit, now, shifts);
+        WindowRegisters::set_base_remainder(registers, now % self.values);
+        registers.advance_clock(other.clock());
+        registers.count_others(other);
     }
 
     /// Returns the same stamps with the width as a compile-time constant; None if it is another.

@@ -33,6 +33,7 @@ use super::stamp_cells::StampCells;
 use super::stamps::{StampWindow, Stamps, most_equal};
 use super::window_clock::{ClockKind, WindowClock};
 use super::window_registers::WindowRegisters;
+use super::window_union::Alignment;
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Rows, Verdict,
 };
@@ -146,6 +147,8 @@ impl Filter for Window {
             ),
         ],
     };
+
+    const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let clock = WindowClock::of(spec);
@@ -299,6 +302,26 @@ impl Filter for Window {
             links: Vec::new(),
             alternatives: vec![cells.collect()],
         }
+    }
+
+    /// Moves the timers of both filters to one clock and takes the later one of each cell.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        if self.equal > 1 {
+            return Err(
+                "with `equal` above 1, the later timers of one filter would make the timers \
+                        of the other's keys unequal",
+            );
+        }
+        let alignment = Alignment::of(&self.clock, registers, other_registers);
+        self.cells
+            .merge(region, registers, other, other_registers, alignment);
+        Ok(())
     }
 
     #[inline(always)]

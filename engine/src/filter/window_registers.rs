@@ -82,6 +82,38 @@ impl WindowRegisters {
         registers.own_mut()[BASE] = step;
     }
 
+    /// Makes these the registers of the union of two filters, at a step at which no cell has left
+    /// the window and was not emptied. Steps of the two filters are shifted. If several steps are
+    /// counted together, their verdicts count at the last of them.
+    pub fn unite(
+        registers: &mut Registers,
+        other: &Registers,
+        age_limit: u64,
+        now: u64,
+        shifts: [u64; 2],
+    ) {
+        let bucket = bucket(age_limit);
+        let mut counts = [0; COUNT_WORDS as usize];
+        for (source, shift) in [&*registers, other].into_iter().zip(shifts) {
+            let base = Self::base(source);
+            let newest = base / bucket;
+            for number in newest.saturating_sub(COUNT_WORDS - 1)..=newest {
+                let last = ((number + 1) * bucket - 1).min(base) + shift;
+                if now / bucket - (last / bucket).min(now / bucket) < COUNT_WORDS {
+                    let counted = source.own()[COUNTS + (number % COUNT_WORDS) as usize];
+                    counts[(last / bucket % COUNT_WORDS) as usize] += counted;
+                }
+            }
+        }
+        let deliveries = Self::deliveries(registers) + Self::deliveries(other);
+        let own = registers.own_mut();
+        own[BASE] = now;
+        own[DELIVERIES] = deliveries;
+        own[COUNTED_IN] = now / bucket % COUNT_WORDS;
+        own[COUNTS..COUNTS + COUNT_WORDS as usize].copy_from_slice(&counts);
+        Self::set_sweep(registers, 0, 0);
+    }
+
     /// Returns how many of the New verdicts are in the window at a step. If the window has more
     /// than 46 steps, verdicts are counted for several steps together, and the oldest count is
     /// taken in proportion.

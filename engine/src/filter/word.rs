@@ -153,6 +153,9 @@ impl Filter for Word {
         ],
     };
 
+    const FORGETS: bool = true;
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let width_bits = spec.integer("bits") as u32;
         let words = FieldGroups::fitting(spec, memory_bits, width_bits)?;
@@ -246,6 +249,28 @@ impl Filter for Word {
 
     fn evidence(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Evidence {
         self.words.evidence(region, fingerprint)
+    }
+
+    /// Removes the fingerprint; those behind it move up. Every key with the same fingerprint goes
+    /// with it.
+    fn forget<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        self.words.forget(region, registers, fingerprint)
+    }
+
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        self.words.merge(region, registers, other, other_registers);
+        Ok(())
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use super::create::CreateOption;
 #[cfg(not(target_family = "wasm"))]
 use super::format::layout::Layout;
 use super::medium::StoreFile;
-use crate::filter::SpecError;
+use crate::filter::{CannotForget, CannotGrow, SpecError};
 use crate::lines::{KeyOptionsError, KeyRuleError};
 use crate::region::OutOfMemory;
 use crate::seen_set::CreateError;
@@ -129,6 +129,19 @@ pub enum StoreError {
         /// The process that has locked the store, if it is known.
         holder: Option<u32>,
     },
+    /// The limit of the store's filter cannot be raised.
+    #[error("{filter} cannot grow: {reason}")]
+    CannotGrow {
+        /// The filter, in its text form.
+        filter: String,
+        /// The memory of the store.
+        memory_bits: u64,
+        /// Why.
+        reason: CannotGrow,
+    },
+    /// The store's filter cannot take a key out.
+    #[error(transparent)]
+    CannotForget(CannotForget),
     /// A file of the store is damaged.
     #[error("{0}")]
     Corrupt(Damage),

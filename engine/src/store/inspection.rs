@@ -8,7 +8,7 @@ use super::log_extent::LogExtent;
 use super::replay::TornTail;
 use super::window_inspection::WindowInspection;
 use crate::audit::{AuditReport, AuditedFilter, Estimate};
-use crate::filter::{AnyFilter, FilterSpec, Registers, filters_that_merge};
+use crate::filter::{AnyFilter, FilterSpec, Growth, Registers, filters_that_merge};
 use crate::fingerprint::HashScheme;
 use crate::lines::RecordedKey;
 use crate::theory::{
@@ -52,11 +52,12 @@ pub struct Inspection {
     pub checkpoint_age_seconds: u64,
     /// Whether a checkpoint is under way or was interrupted.
     pub checkpoint_unfinished: bool,
-    /// The number of observations in the last checkpoint.
+    /// The sequence number of the last checkpoint: the number of observations in it, and of keys
+    /// taken out.
     pub checkpointed_sequence: u64,
-    /// The number of observations known to be durable; None if the mark is not readable.
+    /// The sequence number known to be durable; None if the mark is not readable.
     pub durable_sequence: Option<u64>,
-    /// The number of observations in the last checkpoint and the log.
+    /// The sequence number that the last checkpoint and the log reach.
     pub log_sequence: u64,
     /// The size of each log.
     pub log_bytes: u64,
@@ -75,6 +76,8 @@ pub struct Inspection {
     pub live_new: Option<u64>,
     /// The number of them reported as Seen; None if only replaying the log can tell.
     pub live_seen: Option<u64>,
+    /// The number of keys taken out, in the last checkpoint and the log.
+    pub forgotten: u64,
     /// The share of cells in use with the log; None if only replaying it can tell.
     pub live_load: Option<f64>,
     /// The probability that the next new key is reported as Seen; None if only replaying the log
@@ -106,6 +109,9 @@ pub struct Inspection {
     /// When the filter will be too full at the present rate; None if it has no recommended load,
     /// or before the first observation.
     pub forecast: Option<Forecast>,
+    /// How far the filter has grown inside the memory that is reserved for it; None if it uses all of
+    /// it from the start.
+    pub growth: Option<GrowthInspection>,
     /// The state in which the filter settles if new keys never end. A stream with repeats settles
     /// at this load or below. None if it only fills, or if there is no formula.
     pub steady_state: Option<SteadyState>,
@@ -132,12 +138,42 @@ impl Inspection {
     /// those of the last checkpoint.
     pub fn set_live(&mut self, exact: &Inspection) {
         self.live_observations = exact.live_observations;
-        self.log_sequence = self.log_sequence.max(exact.live_observations);
+        self.log_sequence = self.log_sequence.max(exact.log_sequence);
+        self.forgotten = exact.forgotten;
         self.live_new = exact.live_new;
         self.live_seen = exact.live_seen;
         self.live_load = exact.live_load;
         self.live_estimated_fpr = exact.live_estimated_fpr;
         self.window.clone_from(&exact.window);
+    }
+}
+
+/// How far a filter has grown, and when its reserve will be full.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct GrowthInspection {
+    /// What is used and what is reserved.
+    #[serde(flatten)]
+    pub growth: Growth,
+    /// The number of observations until the reserve is full, if the share of new keys stays the
+    /// same; None before the first new key.
+    pub observations_left: Option<u64>,
+    /// The number of seconds until then, at the mean rate since the store was created; None if no
+    /// time has passed.
+    pub seconds_left: Option<u64>,
+}
+
+impl GrowthInspection {
+    fn of(filter: &AnyFilter, registers: &Registers, age_seconds: u64) -> Option<Self> {
+        let growth = filter.growth(registers)?;
+        let new = registers.new_count();
+        let rounds = growth.keys_left / new as f64;
+        let times = |count: u64| (new > 0).then_some((rounds * count as f64) as u64);
+        Some(GrowthInspection {
+            growth,
+            observations_left: times(registers.observations()),
+            seconds_left: times(age_seconds).filter(|_| age_seconds > 0),
+        })
     }
 }
 
@@ -189,12 +225,14 @@ impl Inspected<'_> {
         } = &extent.superblock;
         let superblock = &extent.superblock;
         let filter = self.filter.filter();
-        let exact = registers.observations() >= extent.reached;
+        let exact = registers.sequence() >= extent.reached;
         let live_new = match exact {
             true => Some(registers.new_count()),
             false => extent.new,
         };
-        let reached = extent.reached.max(registers.observations());
+        let reached = extent.reached.max(registers.sequence());
+        let forgotten = extent.forgotten.max(registers.forgotten());
+        let live_observations = reached.saturating_sub(forgotten);
         let audit = self.audit;
         let gaps = audit.as_ref();
         let gaps = gaps.and_then(|audit| GapHistogram::of_octaves(&audit.gaps));
@@ -213,10 +251,11 @@ impl Inspected<'_> {
             LongRun::Unknown => (None, None),
         };
         let damage = extent.damage.as_ref().or(self.audit_damage.as_ref());
-        let counted_at = match registers.observations() > superblock.log.sequence {
+        let counted_at = match registers.sequence() > superblock.log.sequence {
             true => self.unix_seconds,
             false => superblock.unix_seconds,
         };
+        let age = counted_at.saturating_sub(parameters.created_unix_seconds);
         let hexadecimal = superblock.store_id.iter().map(|byte| format!("{byte:02x}"));
         Inspection {
             format_version: VERSION,
@@ -242,9 +281,10 @@ impl Inspected<'_> {
             torn_tail: extent.torn,
             damage: damage.map(Damage::to_string),
             exact,
-            live_observations: reached,
+            live_observations,
             live_new,
-            live_seen: live_new.map(|new| reached.saturating_sub(new)),
+            live_seen: live_new.map(|new| live_observations.saturating_sub(new)),
+            forgotten,
             live_load: exact.then(|| filter.load(registers)),
             live_estimated_fpr: exact.then(|| filter.false_positive_rate(registers)),
             observations: registers.observations(),
@@ -260,9 +300,9 @@ impl Inspected<'_> {
             audit,
             forecast: filter.comfortable_load().and_then(|comfortable| {
                 let load = filter.load(registers);
-                let age = counted_at.saturating_sub(parameters.created_unix_seconds);
                 forecast(load, comfortable, registers.observations(), age)
             }),
+            growth: GrowthInspection::of(filter, registers, age),
             steady_state,
             only_fills,
             predicted_fpr: rates.as_ref().map(|it| it.fpr),

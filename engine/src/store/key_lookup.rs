@@ -258,7 +258,7 @@ impl<M> fmt::Debug for KeyLookup<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyLookup")
             .field("filter", &self.state.superblock.parameters.filter)
-            .field("sequence", &self.state.registers.observations())
+            .field("sequence", &self.state.registers.sequence())
             .finish_non_exhaustive()
     }
 }
@@ -320,9 +320,7 @@ impl State {
             (Some(error), _) => Err(error),
             (None, Ok(_)) => Ok(state),
             // A writer is writing the tail right now.
-            (None, Err(StoreError::Corrupt(_)))
-                if state.registers.observations() >= mark.sequence =>
-            {
+            (None, Err(StoreError::Corrupt(_))) if state.registers.sequence() >= mark.sequence => {
                 Ok(state)
             }
             (None, Err(error)) => Err(error),
@@ -336,6 +334,8 @@ impl State {
         verdicts: &mut Vec<Verdict>,
     ) -> Result<(), StoreError> {
         self.prepare(medium, &recorded.observations)?;
+        let forgotten: Vec<Observation> = recorded.forgotten.iter().map(|&it| it.into()).collect();
+        self.prepare(medium, &forgotten)?;
         let bytes = self.filter.region_bytes();
         let mut loading = self.region.loading(medium, &self.superblock);
         let mut region = SubRegion::new(&mut loading, 0..bytes);

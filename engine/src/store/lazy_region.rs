@@ -89,7 +89,7 @@ impl LazyRegion {
                 continue;
             }
             any = true;
-            if self.loaded_blocks >= superblock.layout.blocks() / ALL_FROM_SHARE {
+            if self.loaded_blocks >= superblock.used().count() / ALL_FROM_SHARE {
                 self.load_all(medium, superblock)?;
                 break;
             }

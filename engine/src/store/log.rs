@@ -112,7 +112,7 @@ impl LogWriter {
             epoch: at.epoch,
             offset: at.offset + self.frame.len() as u64,
             chain,
-            sequence: at.sequence + payload.observations() as u64,
+            sequence: at.sequence + payload.entries() as u64,
         };
         debug_assert!(end.offset <= self.log_bytes, "the frame must fit");
         self.fill_page(at.offset, end.offset);

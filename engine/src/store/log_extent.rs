@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::error::{Damage, StoreError};
 use super::format::mark::Mark;
-use super::format::superblock::{SPARSE_LOG, Superblock};
+use super::format::superblock::{FORGETS, GROWS, SPARSE_LOG, Superblock};
 use super::medium::Medium;
 use super::replay::{TornTail, replay};
 use super::snapshot::{ATTEMPTS, newest_superblock_with_retries};
@@ -21,8 +21,10 @@ pub struct LogExtent {
     pub superblock: Superblock,
     /// The number of observations known to be durable, if the mark is readable.
     pub durable: Option<u64>,
-    /// The number of observations in the image and the log.
+    /// The sequence number that the image and the log reach.
     pub reached: u64,
+    /// The number of keys taken out, in the image and the log.
+    pub forgotten: u64,
     /// The number of them reported as New, if the log tells: if it records exactly the New ones.
     pub new: Option<u64>,
     /// How much of the current log is in use.
@@ -67,8 +69,11 @@ fn read_extent(medium: &impl Medium) -> Result<LogExtent, StoreError> {
     let mark = Mark::newest(medium, store_id)?;
     let mut reached = log.sequence;
     let mut new = superblock.registers.new_count();
+    let mut forgotten = superblock.registers.forgotten();
     let count = |recorded: &LoggedObservations| {
-        reached += recorded.count();
+        let taken_out = recorded.forgotten.len() as u64;
+        reached += recorded.count() + taken_out;
+        forgotten += taken_out;
         new += recorded.observations.len() as u64;
     };
     let found = replay(
@@ -86,8 +91,10 @@ fn read_extent(medium: &impl Medium) -> Result<LogExtent, StoreError> {
     };
     Ok(LogExtent {
         durable: mark.map(|mark| mark.sequence),
-        new: (superblock.features == SPARSE_LOG || reached == log.sequence).then_some(new),
+        new: (superblock.features & !(FORGETS | GROWS) == SPARSE_LOG || reached == log.sequence)
+            .then_some(new),
         reached,
+        forgotten,
         used,
         torn,
         damage,

@@ -71,7 +71,7 @@ pub use format::layout::Layout;
 pub use format::superblock::Parameters;
 pub use in_memory::InMemory;
 pub use inspect::{inspect_exactly_on, inspect_on};
-pub use inspection::Inspection;
+pub use inspection::{GrowthInspection, Inspection};
 pub use key_lookup::KeyLookup;
 pub use medium::{Medium, StoreFile};
 #[doc(hidden)]
@@ -84,8 +84,8 @@ pub use window_inspection::{Leaving, WindowInspection};
 
 #[cfg(not(target_family = "wasm"))]
 pub use disk::{
-    Backing, BackupReport, Claim, Directory, Durability, Leftover, MergeError, MergeReport,
-    OpenOptions, Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore, Store, Ticket,
-    backup, holds_store, inspect, inspect_exactly, leftovers, merge, remove_unfinished, repair,
-    verify,
+    Backing, BackupReport, Claim, Directory, Durability, GrowReport, Leftover, MergeError,
+    MergeReport, OpenOptions, Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore,
+    Store, Ticket, backup, grow, holds_store, inspect, inspect_exactly, leftovers, merge,
+    remove_unfinished, repair, verify,
 };

@@ -1,7 +1,8 @@
 //! The newest valid image and the filter that its superblock describes.
 
 use super::error::{Damage, StoreError};
-use super::format::superblock::{Superblock, offset};
+use super::format::layout::BLOCK_BYTES;
+use super::format::superblock::{GROWS, Superblock, offset};
 use super::medium::{Medium, StoreFile};
 use super::mutant::{Mutant, planted};
 use crate::audit::AuditedFilter;
@@ -55,12 +56,23 @@ pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter),
             found: format!("{} bytes", superblock.layout.region_bytes),
         }));
     }
-    if superblock.registers.observations() != superblock.log.sequence {
+    let used_bytes = filter.filter().used_bytes(&superblock.registers) as u64;
+    let is_described = superblock.features & GROWS == 0
+        || u64::from(superblock.used_blocks) >= used_bytes.div_ceil(BLOCK_BYTES);
+    if !is_described {
+        return Err(StoreError::Corrupt(Damage {
+            file: superblock.file(),
+            offset: offset::USED_BLOCKS as u64,
+            expected: format!("{} used blocks", used_bytes.div_ceil(BLOCK_BYTES)),
+            found: superblock.used_blocks.to_string(),
+        }));
+    }
+    if superblock.registers.sequence() != superblock.log.sequence {
         return Err(StoreError::Corrupt(Damage {
             file: superblock.file(),
             offset: offset::SEQUENCE as u64,
-            expected: format!("{} observations", superblock.registers.observations()),
-            found: format!("{} observations", superblock.log.sequence),
+            expected: format!("sequence number {}", superblock.registers.sequence()),
+            found: format!("sequence number {}", superblock.log.sequence),
         }));
     }
     Ok((spec, filter))

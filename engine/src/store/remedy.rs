@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::create::CreateOption;
 use super::error::{NotAStoreReason, StoreError};
-use crate::filter::BuildError;
+use crate::filter::{BuildError, CannotGrow};
 use crate::seen_set::CreateError;
 
 /// What a caller can do about a [`StoreError`], as data: a program words it for its users.
@@ -110,6 +110,12 @@ impl StoreError {
             | StoreError::UnknownFeatures { .. }
             | StoreError::UnknownFilter(_)
             | StoreError::UnknownKey { .. } => Remedy::Upgrade,
+            StoreError::CannotGrow {
+                reason: CannotGrow::NeedsMemory { .. },
+                ..
+            } => change(CreateOption::Memory),
+            StoreError::CannotGrow { .. } => change(CreateOption::Filter),
+            StoreError::CannotForget(_) => change(CreateOption::Filter),
             StoreError::InUse { .. } => Remedy::WaitForWriter,
             StoreError::Corrupt(_) => Remedy::Repair,
             StoreError::OptionMismatch { option, .. } => Remedy::OmitOption { option: *option },

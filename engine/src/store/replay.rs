@@ -27,8 +27,8 @@ pub struct Replayed {
     pub end: LogPosition,
     /// The highest incarnation in a frame.
     pub incarnation: u32,
-    /// The number of observations replayed.
-    pub observations: u64,
+    /// The number of observations replayed, and of keys that were taken out.
+    pub entries: u64,
     /// The frame that a crash tore, if any. It and all frames after it were not acknowledged.
     pub torn: Option<TornTail>,
     /// Parts of the logs that may be in the operating system's cache but not on the disk.
@@ -56,7 +56,7 @@ pub fn replay(
     let mut replayed = Replayed {
         end: start,
         incarnation: 0,
-        observations: 0,
+        entries: 0,
         torn: None,
         maybe_unsynced: Vec::new(),
     };
@@ -79,7 +79,7 @@ pub fn replay(
         replayed.incarnation = replayed.incarnation.max(header.incarnation);
         decode_payload(&header, payload, &mut recorded);
         apply(&recorded);
-        replayed.observations += header.observations as u64;
+        replayed.entries += header.entries as u64;
         let after = at.offset + header.frame_bytes() as u64;
         if header.sequence_after() > mark.sequence || header.kind == Kind::Switch {
             add_range(&mut replayed.maybe_unsynced, file, at.offset..after);

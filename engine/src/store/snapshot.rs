@@ -14,7 +14,7 @@ use super::medium::Medium;
 use super::newest_image::{filter_of, newest_superblock};
 use super::replay::{Replayed, replay};
 use crate::audit::AuditedFilter;
-use crate::filter::{FilterSpec, Registers, state_digest};
+use crate::filter::{FilterSpec, Registers};
 use crate::region::Memory;
 
 /// How often a reader starts again before it gives up.
@@ -106,14 +106,15 @@ impl Snapshot {
         })
     }
 
-    /// Returns the number of observations.
+    /// Returns the sequence number: that of observations, and of keys taken out.
     pub fn sequence(&self) -> u64 {
-        self.registers.observations()
+        self.registers.sequence()
     }
 
-    /// Returns a digest of the whole state.
+    /// Returns a digest of the whole state. Parts of the region that the filter never used are left
+    /// out.
     pub fn digest(&self) -> u64 {
-        state_digest(&self.region, &self.registers)
+        self.filter.state_digest(&self.region, &self.registers)
     }
 }
 

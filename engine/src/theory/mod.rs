@@ -10,8 +10,10 @@ mod bits;
 mod blocked;
 mod cell_decay;
 mod current_rates;
+mod fingerprint_table;
 mod forecast;
 mod gaps;
+mod growing;
 pub mod information;
 mod least_recent;
 mod poisson;
@@ -91,6 +93,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             aging.predict(workload)
         }
         AnyFilter::Counting(it) => bits::bloom(workload, it.k().into(), cells, false),
+        AnyFilter::Quotient(it) => {
+            fingerprint_table::quotient(workload, it.fingerprints(), it.capacity() as f64, cells)
+        }
         AnyFilter::Bsbf(it) => bits::bsbf(workload, it.k().into(), cells),
         AnyFilter::Bsbfsd(it) => bits::bsbfsd(workload, it.k().into(), cells),
         AnyFilter::Rsbf(it) => {
@@ -160,6 +165,15 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             };
             stable.predict(workload)
         }
+        AnyFilter::Growing(it) => match it.window() {
+            None => growing::predict(workload, it),
+            Some(clock) => {
+                let state = |keys: f64| it.state_of_window(keys).unwrap_or_default();
+                let window = windowed::Window::new(workload, clock);
+                let drops = windowed::Drops::SetNothing;
+                window.predict(windowed::GROWING_TIMERS, drops, state, |_| 0.0)
+            }
+        },
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }

@@ -48,6 +48,11 @@ pub(super) const AGE_PARTITIONED: Formula = Formula {
     trust: Trust::Approximation,
     loose: "keys that come again right after their span: they are dropped more often",
 };
+pub(super) const GROWING_TIMERS: Formula = Formula {
+    by: "Koloniari et al. 2011: 1 − Π(1 − P_i) over parts with the keys of one window",
+    trust: Trust::Approximation,
+    loose: "bursts, the first spans of a stream, and windows that fill about one part",
+};
 
 /// The window of a filter on a stream.
 #[derive(Clone, Copy, Debug)]

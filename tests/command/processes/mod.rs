@@ -5,6 +5,7 @@ mod across_runs;
 mod full_disk;
 mod half_made;
 mod killed_filter;
+mod killed_growth;
 mod killed_window;
 mod killed_writer;
 mod metrics;

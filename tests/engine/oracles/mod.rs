@@ -6,6 +6,8 @@
 mod bits;
 mod cache_lines;
 mod counters;
+mod fingerprint_tables;
+mod growing;
 mod importance;
 mod keys;
 mod rows;
@@ -81,6 +83,7 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
         )),
         "stable" => Box::new(counters::Stable::new(&spec, memory_bits)),
         "counting" => Box::new(counters::Counting::new(&spec, memory_bits)),
+        "quotient" => Box::new(fingerprint_tables::Quotient::new(&spec, memory_bits)),
         "blocked" => Box::new(cache_lines::Blocked::new(&spec, memory_bits)),
         "aging" => Box::new(cache_lines::Aging::new(&spec, memory_bits)),
         "recent" => Box::new(cache_lines::RankedLists::recent(&spec, memory_bits)),
@@ -97,6 +100,7 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
         "apbf" => Box::new(windows::AgePartitioned::new(filter, memory_bits)),
         "stamped" => Box::new(windows::Stamped::new(filter, memory_bits)),
         "ibf" => Box::new(importance::Ibf::new(filter, memory_bits)),
+        "growing" => growing::oracle(filter, memory_bits),
         _ => return None,
     })
 }
@@ -249,6 +253,44 @@ proptest! {
         let spec = format!("stamped:bits={fingerprint},{window}");
         assert_agree(&spec.parse().expect("a filter"), bits, &keys)?;
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4 * CASES))]
+
+    #[test]
+    fn parts_are_opened_like_those_of_their_oracle(
+        rate in 1u64..400, k in 0u64..8, by: bool, tighten: bool, blocked: bool,
+        part in 0u64..3000, bits in 600u64..40_000, keys in any_keys(),
+    ) {
+        let spec = growing_spec(rate, k, by, tighten, blocked, part);
+        assert_agree(&spec.parse().expect("a filter"), bits, &keys)?;
+    }
+
+    #[test]
+    fn parts_with_a_window_are_dropped_like_those_of_their_oracle(
+        rate in 1u64..400, k in 0u64..8, by: bool, tighten: bool, blocked: bool,
+        part in 0u64..1000, window in any_window(), bits in 2600u64..20_000, keys in any_keys(),
+    ) {
+        let spec = growing_spec(rate, k, by, tighten, blocked, part);
+        let spec = format!("{spec},{window}");
+        assert_agree(&spec.parse().expect("a filter"), bits, &keys)?;
+    }
+}
+
+fn growing_spec(
+    rate: u64,
+    k: u64,
+    by_keys: bool,
+    tighten: bool,
+    blocked: bool,
+    part: u64,
+) -> String {
+    let by = if by_keys { "cardinality" } else { "density" };
+    let tighten = if tighten { "on" } else { "off" };
+    let layout = if blocked { "blocked" } else { "shared" };
+    let rate = f64::from(rate as u32) / 1000.0;
+    format!("growing:fpr={rate},k={k},by={by},tighten={tighten},part={part},layout={layout}")
 }
 
 proptest! {

@@ -15,7 +15,7 @@ pub struct Steps {
     spec: FilterSpec,
     step: u64,
     /// The largest age, in steps, at which a key is in the window.
-    age_limit: u64,
+    pub age_limit: u64,
     newest_tick: u64,
     observations: u64,
     deliveries: u64,
@@ -46,7 +46,7 @@ impl Steps {
     }
 
     /// Returns the step of an observation with this time.
-    fn at(&mut self, tick: u32) -> u64 {
+    pub fn at(&mut self, tick: u32) -> u64 {
         self.newest_tick = self.newest_tick.max(tick.into());
         let spec = Parameters(&self.spec);
         let units = match () {
@@ -57,7 +57,7 @@ impl Steps {
         units / self.step
     }
 
-    fn count(&mut self, verdict: Verdict) -> Verdict {
+    pub fn count(&mut self, verdict: Verdict) -> Verdict {
         self.observations += 1;
         self.deliveries += u64::from(verdict.is_new());
         verdict
@@ -66,7 +66,7 @@ impl Steps {
 
 /// Returns the number of bits of a cell that can tell the ages 0 to the limit, one more, and
 /// empty.
-fn stamp_bits(age_limit: u64) -> u64 {
+pub fn stamp_bits(age_limit: u64) -> u64 {
     u64::from((age_limit + 3).next_power_of_two().ilog2())
 }
 

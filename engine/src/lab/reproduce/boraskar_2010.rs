@@ -178,7 +178,14 @@ fn figure_3() -> Vec<Cell> {
             (16_384, Metric::HighFalseNegatives, 30.0),
             (262_144, Metric::HighFalseNegatives, 2.0),
         ] {
-            cells.push(figure("Figure 3", at(n), algorithm, metric, value, ALL_IBF_NOTE));
+            cells.push(figure(
+                "Figure 3",
+                at(n),
+                algorithm,
+                metric,
+                value,
+                ALL_IBF_NOTE,
+            ));
         }
     }
     let bloom = at(65_536);
@@ -410,7 +417,10 @@ mod tests {
     /// After the correction, IBF3 and IBF5 are close in the rotated column, as in all others.
     #[test]
     fn the_rotated_column_holds_the_same_values() {
-        let column = COLUMNS.iter().position(|it| *it == ROTATED).expect("listed");
+        let column = COLUMNS
+            .iter()
+            .position(|it| *it == ROTATED)
+            .expect("listed");
         let value = |row: usize| {
             let printed = true_row("Table 4", ROTATED, row).unwrap_or(row);
             TABLE_4[printed].1[column]

@@ -416,7 +416,10 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count);
         let is_share = |cell: &&Cell| cell.metric != Metric::EmptyCells;
-        let values = cells.iter().filter(is_share).filter_map(|cell| cell.paper_value);
+        let values = cells
+            .iter()
+            .filter(is_share)
+            .filter_map(|cell| cell.paper_value);
         assert!(values.clone().count() > 400);
         assert!(values.clone().all(|value| (0.0..200.0).contains(&value)));
         let is_rate = |cell: &&Cell| !matches!(cell.metric, Metric::Accesses { .. });

@@ -19,6 +19,8 @@ pub fn create_from_snapshot(
         unix_seconds: medium.unix_seconds(),
         ..snapshot.superblock.clone()
     };
+    let described = described.with_used_blocks(snapshot.filter.filter());
+    let described = described.with_forgetting();
     let written = InitialFiles::new(store_id, described, Some(&*snapshot.region)).write(medium)?;
     // Regions can be large: keep only one in memory.
     drop(snapshot);

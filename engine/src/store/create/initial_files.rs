@@ -7,7 +7,7 @@ use crate::store::error::StoreError;
 use crate::store::file_access::FileAccess;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::frame::encode_log_header;
-use crate::store::format::image::{table_checksum, table_of};
+use crate::store::format::image::{entries_of, table_checksum, table_of};
 use crate::store::format::layout::{BLOCK_BYTES, LOG_START, Layout};
 use crate::store::format::mark::Mark;
 use crate::store::format::superblock::{LogPosition, Superblock};
@@ -52,11 +52,11 @@ impl<R: Deref<Target = [u8]>> InitialFiles<R> {
                 epoch: 0,
                 offset: LOG_START,
                 chain,
-                sequence: described.registers.observations(),
+                sequence: described.registers.sequence(),
             },
             ..described
         };
-        let table = table_of(&store_id, 0, &superblock.layout, region.as_deref());
+        let table = table_of(&superblock, region.as_deref());
         superblock.table_checksum = table_checksum(&superblock, &table);
         InitialFiles {
             superblock,
@@ -122,23 +122,31 @@ impl<R: Deref<Target = [u8]>> InitialFiles<R> {
         })
     }
 
-    /// The region and the table of checksums.
+    /// The used blocks of the region, and their checksums.
     fn region_and_table(&self) -> impl Iterator<Item = FilePart<'_>> {
         let (file, layout) = (self.superblock.file(), self.superblock.layout);
+        let runs = self.superblock.used().runs();
         let region = self.region.as_deref().unwrap_or_default();
-        let pieces = region.chunks(PART_BYTES);
-        let starts = (layout.block_offset(0)..).step_by(PART_BYTES);
-        let region = starts.zip(pieces).map(move |(offset, bytes)| FilePart {
+        let pieces = runs.clone().into_iter().flat_map(move |run| {
+            let start = (run.start * BLOCK_BYTES) as usize;
+            let end = ((run.end * BLOCK_BYTES) as usize).min(region.len());
+            let bytes = region.get(start..end).unwrap_or_default();
+            let starts = (layout.block_offset(run.start)..).step_by(PART_BYTES);
+            starts.zip(bytes.chunks(PART_BYTES))
+        });
+        let region = pieces.map(move |(offset, bytes)| FilePart {
             file,
             offset,
             bytes: bytes.into(),
         });
-        let table = FilePart {
+        let entries = runs.into_iter().map(|run| entries_of(&run));
+        let entries = entries.filter(|entries| !entries.is_empty());
+        let table = entries.map(move |entries| FilePart {
             file,
-            offset: layout.table_offset(),
-            bytes: self.table.as_slice().into(),
-        };
-        region.chain([table])
+            offset: layout.table_offset() + entries.start as u64,
+            bytes: self.table[entries].into(),
+        });
+        region.chain(table)
     }
 
     fn superblock_part(&self) -> Result<FilePart<'_>, StoreError> {

@@ -12,7 +12,7 @@ use crate::store::error::StoreError;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::layout::{Layout, MAX_LOG_BYTES, MIN_LOG_BYTES};
 use crate::store::format::superblock::{
-    AUDIT, LogPosition, Parameters, SPARSE_LOG, Superblock, TIMED_LOG, is_fpr_limit,
+    AUDIT, GROWS, LogPosition, Parameters, SPARSE_LOG, Superblock, TIMED_LOG, is_fpr_limit,
 };
 
 /// Options of a new store.
@@ -57,6 +57,14 @@ struct Plan {
     audit_bytes: u32,
 }
 
+impl Plan {
+    /// Whether the filter grows inside its region, of which an empty filter uses a part.
+    fn grows(&self) -> bool {
+        let filter = self.filter.filter();
+        filter.used_bytes(&Registers::new(0)) < filter.region_bytes()
+    }
+}
+
 impl CreateOptions {
     /// Sets the filter, given as a [`FilterSpec`] or as its text form, and nothing else.
     pub fn new(
@@ -94,8 +102,8 @@ impl CreateOptions {
     }
 
     /// Sets the size of each of the two logs. The default is the size of the region, but at
-    /// least 1 MiB and at most 2 GiB. A full log starts a checkpoint, so larger logs mean
-    /// fewer checkpoints.
+    /// least 1 MiB and at most 2 GiB; if the filter grows, a sixteenth of it and at most 128 MiB. A
+    /// full log starts a checkpoint, so larger logs mean fewer checkpoints.
     pub fn log_size(mut self, size: impl TryInto<ByteSize, Error: Into<ByteSizeError>>) -> Self {
         self.log_size = Some(size.try_into().map_err(Into::into));
         self
@@ -191,6 +199,8 @@ impl CreateOptions {
         let region_bytes = plan.filter.region_bytes() as u64;
         let log_bytes = match self.log_size.clone() {
             Some(size) => size.map_err(CreateError::from)?.bytes(),
+            // The larger the image, the fewer checkpoints. That of a growing filter is small at first.
+            None if plan.grows() => (region_bytes / 16).clamp(1 << 20, 128 << 20),
             None => region_bytes.clamp(1 << 20, 2 << 30),
         };
         if !(MIN_LOG_BYTES..=MAX_LOG_BYTES).contains(&log_bytes) {
@@ -270,6 +280,9 @@ impl CreateOptions {
         if plan.filter.filter().needs().tick {
             features |= TIMED_LOG;
         }
+        if plan.grows() {
+            features |= GROWS;
+        }
         let superblock = Superblock {
             features,
             store_id: [0; 16],
@@ -284,6 +297,7 @@ impl CreateOptions {
             layout: self.layout_of(plan)?,
             unix_seconds,
             audit_bytes: plan.audit_bytes,
+            used_blocks: 0,
             max_fpr: None,
             registers,
             parameters: Parameters {
@@ -297,6 +311,7 @@ impl CreateOptions {
                 created_unix_seconds: unix_seconds,
             },
         };
+        let superblock = superblock.with_used_blocks(plan.filter.filter());
         Ok(superblock.with_max_fpr(self.max_fpr))
     }
 

@@ -3,7 +3,7 @@
 //! 1. [`prepare`] invalidates the other image's superblock and writes the other log's header,
 //!    unless the active image still needs that log.
 //! 2. The writer ends the log with a switch frame and freezes the region (in `checkpointing`).
-//! 3. [`Checkpoint::write_some`] writes every block to the image. The writer saves a block
+//! 3. [`Checkpoint::write_some`] writes every used block to the image. The writer saves a block
 //!    before it first changes it: it hands it to the checkpoint thread, or writes it itself if
 //!    there is no thread.
 //! 4. [`Checkpoint::finish`] writes the table, syncs, writes the superblock, and syncs.
@@ -18,7 +18,7 @@ use super::block_queue::{BlockQueue, Copies};
 use super::live_region::{Frozen, Saving};
 use crate::store::error::StoreError;
 use crate::store::file_access::FileAccess;
-use crate::store::format::image::{block_checksum, table_checksum};
+use crate::store::format::image::{block_checksum, entries_of, table_checksum};
 use crate::store::format::layout::{BLOCK_BYTES, SUPERBLOCK_BYTES};
 use crate::store::format::superblock::Superblock;
 use crate::store::lock::lock;
@@ -63,7 +63,7 @@ pub struct Checkpoint {
     next: Superblock,
     frozen: Arc<Frozen>,
     checksums: Box<[AtomicU32]>,
-    /// How many blocks [`write_some`](Checkpoint::write_some) has passed.
+    /// The block at which [`write_some`](Checkpoint::write_some) continues.
     written: AtomicU64,
     /// Blocks that the writer has saved for the checkpoint thread, if there is one.
     queue: Option<BlockQueue>,
@@ -127,14 +127,23 @@ impl Checkpoint {
 
     /// Writes up to `count` more blocks. Returns true when all are written.
     pub fn write_some(&self, medium: &impl Medium, count: u64) -> Result<bool, StoreError> {
-        let from = self.written.load(Ordering::Relaxed);
-        let to = from.saturating_add(count).min(self.blocks());
         // Even if this fails, the writer must not wait for the queue.
         let _guard = self.queue.as_ref().map(BlockQueue::close_on_drop);
-        self.write_blocks(medium, from..to)
-            .map_err(|error| StoreError::on_file("write", self.next.file(), error))?;
-        self.written.store(to, Ordering::Relaxed);
-        Ok(to == self.blocks())
+        let mut left = count;
+        for run in self.next.used().runs() {
+            let from = self.written.load(Ordering::Relaxed).max(run.start);
+            let to = from.saturating_add(left).min(run.end);
+            if from < to {
+                self.write_blocks(medium, from..to)
+                    .map_err(|error| StoreError::on_file("write", self.next.file(), error))?;
+                self.written.store(to, Ordering::Relaxed);
+                left -= to - from;
+            }
+            if to < run.end {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Writes the blocks of a range that the writer has not saved, and in between the blocks
@@ -189,7 +198,13 @@ impl Checkpoint {
             .flat_map(|checksum| checksum.load(Ordering::Relaxed).to_le_bytes())
             .collect();
         let layout = self.next.layout;
-        medium.write_at(file, layout.table_offset(), &table)?;
+        for run in self.next.used().runs() {
+            let entries = entries_of(&run);
+            if !entries.is_empty() {
+                let offset = layout.table_offset() + entries.start as u64;
+                medium.write_at(file, offset, &table[entries])?;
+            }
+        }
         // The logs too: if this superblock becomes corrupt, the previous image must still lead
         // to the same state.
         for log in [StoreFile::Log0, StoreFile::Log1] {

@@ -146,13 +146,18 @@ impl<M: Medium> Store<M> {
             self.progress.note_appended(sequence, epoch);
         }
         let next = Superblock {
+            features: self.active.features | self.added_features,
             generation: self.active.generation + 1,
             log: self.log.position(),
             registers: self.registers.clone(),
             ..self.active.clone()
         };
+        let next = next
+            .with_used_blocks(self.filter.filter())
+            .with_forgetting();
+        let frozen = self.live.freeze(&next.used());
         let by_thread = self.checkpoint_thread.is_some();
-        let checkpoint = Arc::new(Checkpoint::new(next, self.live.freeze(), by_thread));
+        let checkpoint = Arc::new(Checkpoint::new(next, frozen, by_thread));
         self.stage = Stage::Writing(Arc::clone(&checkpoint));
         self.submit(Job::Write(checkpoint))
     }

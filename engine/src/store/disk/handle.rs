@@ -48,6 +48,8 @@ pub struct Store<M: Medium = Directory> {
     pub(super) appender: LogAppender<M>,
     pub(super) stage: Stage,
     pub(super) time: ObservationTime,
+    /// Features that the next image has besides those of the active one.
+    pub(super) added_features: u32,
     claims: Claims,
     durability: Durability,
     pub(super) report: RecoveryReport,
@@ -125,6 +127,7 @@ impl<M: Medium> Store<M> {
             live,
             registers,
             stage: Stage::Idle,
+            added_features: 0,
             claims: Claims::default(),
             durability: options.durability,
             report,
@@ -294,18 +297,19 @@ impl<M: Medium> Store<M> {
         self.progress.sync(true)
     }
 
-    /// Returns the number of observations: the sequence number of the last one.
+    /// Returns the sequence number: the number of observations, and of keys
+    /// [taken out](Store::forget).
     /// [`wait_durable`](Store::wait_durable) waits until it is durable.
     pub fn sequence(&self) -> u64 {
         self.log.position().sequence
     }
 
-    /// Returns how many observations are durable, that is, acknowledged.
+    /// Returns the sequence number up to which everything is durable, that is, acknowledged.
     pub fn durable_sequence(&self) -> u64 {
         self.progress.durable()
     }
 
-    /// Returns when the first `sequence` observations are durable.
+    /// Returns when everything up to a sequence number is durable.
     pub fn wait_durable(&mut self, sequence: u64) -> Result<(), StoreError> {
         let sequence = sequence.min(self.sequence());
         match &self.sync_thread {

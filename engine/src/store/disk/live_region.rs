@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::region::{Memory, Region};
-use crate::store::format::layout::{BLOCK_BYTES, Layout};
+use crate::store::format::layout::{BLOCK_BYTES, Layout, UsedBlocks};
 use crate::store::mutant::{Mutant, planted};
 
 const OPEN: u8 = 0;
@@ -96,14 +96,18 @@ impl LiveRegion {
         Some(unsafe { std::slice::from_raw_parts_mut(self.map.pointer.as_ptr(), self.map.length) })
     }
 
-    /// Freezes a view of the current contents.
-    pub fn freeze(&mut self) -> Arc<Frozen> {
-        let blocks = self.layout.blocks() as usize;
+    /// Freezes a view of the current contents of the used blocks. The others are zeros, which need
+    /// not be saved.
+    pub fn freeze(&mut self, used: &UsedBlocks) -> Arc<Frozen> {
+        let state = |block: u64| match used.contains(block) {
+            true => AtomicU8::new(OPEN),
+            false => AtomicU8::new(SAVED),
+        };
         let frozen = Arc::new(Frozen {
             map: Arc::clone(&self.map),
             layout: self.layout,
-            states: (0..blocks).map(|_| AtomicU8::new(OPEN)).collect(),
-            unsaved: AtomicUsize::new(blocks),
+            states: (0..self.layout.blocks()).map(state).collect(),
+            unsaved: AtomicUsize::new(used.count() as usize),
         });
         self.frozen = Some(Arc::clone(&frozen));
         frozen

@@ -3,6 +3,7 @@
 use super::live_region::LiveRegion;
 use crate::store::error::StoreError;
 use crate::store::format::image::{check_table, read_region, verify_blocks};
+use crate::store::format::layout::UsedBlocks;
 use crate::store::format::superblock::Superblock;
 use crate::store::medium::Medium;
 
@@ -28,6 +29,8 @@ pub fn load(
 ) -> Result<LiveRegion, StoreError> {
     let (file, layout) = (superblock.file(), superblock.layout);
     let mapped = match backing {
+        // What a file holds where the filter was never used is unknown.
+        _ if superblock.used() != UsedBlocks::all(&layout) => false,
         Backing::PrivateMap => true,
         Backing::Anonymous => false,
         // Verifying reads every block anyway, so it may as well fill memory.

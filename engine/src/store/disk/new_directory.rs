@@ -28,6 +28,15 @@ impl NewDirectory {
         fill: impl FnOnce(&Directory) -> Result<(), StoreError>,
     ) -> Result<Self, StoreError> {
         check_free(path)?;
+        Self::create_beside(path, layout, fill)
+    }
+
+    /// Creates the directory of a store that will replace the one at `path`, under a temporary name.
+    pub fn create_beside(
+        path: &Path,
+        layout: &Layout,
+        fill: impl FnOnce(&Directory) -> Result<(), StoreError>,
+    ) -> Result<Self, StoreError> {
         Self::create_in(Unfinished::create(path)?, path, layout, fill)
     }
 

@@ -59,6 +59,23 @@ pub fn replace(path: &Path, rebuilt: &Path) -> Result<PathBuf, StoreError> {
     Ok(kept)
 }
 
+/// Gives a new store the place of the one at a path, which gets the temporary name of the new one.
+/// If the operating system can exchange two names, the path exists at every moment. Otherwise the
+/// old store has a visible name meanwhile, so that a crash does not make it a leftover.
+pub fn take_place(path: &Path, temporary: &Path) -> Result<(), StoreError> {
+    copy_permissions(path, temporary)?;
+    if exchange(path, temporary).is_err() {
+        let old = with_appended_name(path, ".before-grow");
+        rename_to_new_name(path, &old)?;
+        if let Err(error) = rename_to_new_name(temporary, path) {
+            let _ = rename_to_new_name(&old, path);
+            return Err(error);
+        }
+        rename_to_new_name(&old, temporary)?;
+    }
+    sync_directory(parent(path))
+}
+
 fn copy_permissions(from: &Path, to: &Path) -> Result<(), StoreError> {
     let files = StoreFile::ALL.map(|file| (from.join(file.name()), to.join(file.name())));
     for (from, to) in files.into_iter().chain([(from.into(), to.into())]) {

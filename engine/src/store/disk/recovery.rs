@@ -21,7 +21,7 @@ pub struct RecoveryReport {
     pub generation: u64,
     /// The number of observations in that image.
     pub checkpointed: u64,
-    /// The number of observations replayed from the log.
+    /// The number of observations replayed from the log, and of keys taken out.
     pub replayed: u64,
     /// Where a crash tore the log, if it did. No acknowledged observation was lost there.
     pub torn: Option<TornTail>,
@@ -77,7 +77,7 @@ pub fn recover_from(
     let report = RecoveryReport {
         generation: active.generation,
         checkpointed: active.log.sequence,
-        replayed: replayed.observations,
+        replayed: replayed.entries,
         torn: replayed.torn,
     };
     Ok(Recovered {

@@ -230,6 +230,13 @@ impl SharedStore {
         Ok(self.shard(shard)?.contains_at(key, seconds))
     }
 
+    /// Takes a key out and records it; see [`Store::forget`].
+    pub fn forget(&self, key: impl AsRef<[u8]>) -> Result<Verdict, StoreError> {
+        let key = key.as_ref();
+        let shard = self.shard_of(self.hasher.fingerprint(key));
+        self.shard(shard)?.forget(key)
+    }
+
     /// Claims a key to work on; see [`Claim`].
     pub fn claim(&self, key: impl AsRef<[u8]>) -> Result<Claim, StoreError> {
         let key = key.as_ref();

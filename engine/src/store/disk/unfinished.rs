@@ -83,6 +83,16 @@ impl Unfinished {
         &self.path
     }
 
+    /// Calls `exchange`, which gives another directory the temporary name. That one is removed when
+    /// this is dropped. Waits forever if the process is about to end because of a signal.
+    pub fn exchange(
+        &self,
+        exchange: impl FnOnce(&Path) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let _unfinished = lock(&UNFINISHED);
+        exchange(&self.path)
+    }
+
     /// Calls `rename`, which gives the directory its final name. Waits forever if the process is
     /// about to end because of a signal.
     pub fn finish<T>(

@@ -63,6 +63,8 @@ pub enum Kind {
     Sparse = 4,
     /// Eight bytes: the step at which all observations count. Then the payload of a sparse frame.
     Timed = 5,
+    /// The fingerprints of keys that were taken out, eight bytes each.
+    Forget = 6,
 }
 
 impl Kind {
@@ -73,24 +75,25 @@ impl Kind {
             3 => Some(Kind::Switch),
             4 => Some(Kind::Sparse),
             5 => Some(Kind::Timed),
+            6 => Some(Kind::Forget),
             _ => None,
         }
     }
 
-    /// Returns how many observations a payload holds, or None if a payload of this kind cannot
-    /// have that length.
-    fn observations(self, payload_bytes: usize, count: u16) -> Option<usize> {
+    /// Returns how many observations or forgotten keys a payload holds, or None if a payload of this
+    /// kind cannot have that length.
+    fn entries(self, payload_bytes: usize, count: u16) -> Option<usize> {
         let exactly = |item_bytes: usize| {
             let whole = payload_bytes.is_multiple_of(item_bytes) && count == 0;
             whole.then_some(payload_bytes / item_bytes)
         };
         match self {
-            Kind::Keys => exactly(8),
+            Kind::Keys | Kind::Forget => exactly(8),
             Kind::Full => exactly(16),
             Kind::Switch => exactly(SWITCH_BYTES).filter(|&items| items == 1).map(|_| 0),
             Kind::Timed => {
                 let rest = payload_bytes.checked_sub(STEP_BYTES)?;
-                Kind::Sparse.observations(rest, count)
+                Kind::Sparse.entries(rest, count)
             }
             Kind::Sparse => {
                 let count = usize::from(count);
@@ -114,8 +117,8 @@ pub struct FrameHeader {
     pub kind: Kind,
     /// The length of the payload.
     pub payload_bytes: usize,
-    /// The number of observations in the frame.
-    pub observations: usize,
+    /// The number of observations in the frame, or of keys that were taken out.
+    pub entries: usize,
     /// The incarnation that wrote the frame.
     pub incarnation: u32,
     /// The number of observations before this frame.
@@ -133,13 +136,13 @@ impl FrameHeader {
         }
         let kind = Kind::from_number(read_u16(bytes, offset::KIND))?;
         let payload_bytes = read_u32(bytes, offset::PAYLOAD_BYTES) as usize;
-        let observations = kind.observations(payload_bytes, read_u16(bytes, offset::COUNT))?;
+        let entries = kind.entries(payload_bytes, read_u16(bytes, offset::COUNT))?;
         (payload_bytes <= MAX_PAYLOAD_BYTES).then(|| FrameHeader {
             checksum: read_u32(bytes, offset::CHECKSUM),
             previous: read_u32(bytes, offset::PREVIOUS),
             kind,
             payload_bytes,
-            observations,
+            entries,
             incarnation: read_u32(bytes, offset::INCARNATION),
             sequence: read_u64(bytes, offset::SEQUENCE),
             watermark: read_u64(bytes, offset::WATERMARK),
@@ -151,9 +154,9 @@ impl FrameHeader {
         FRAME_HEADER_BYTES + self.payload_bytes
     }
 
-    /// Returns the number of observations up to the end of this frame.
+    /// Returns the sequence number at the end of this frame.
     pub fn sequence_after(&self) -> u64 {
-        self.sequence.saturating_add(self.observations as u64)
+        self.sequence.saturating_add(self.entries as u64)
     }
 }
 
@@ -196,7 +199,7 @@ pub fn encode(frame: &mut Vec<u8>, place: &Place<'_>, payload: Payload<'_>) -> u
     write_u32(frame, offset::PREVIOUS, chain);
     write_u16(frame, offset::KIND, payload.kind() as u16);
     if let Payload::Sparse(..) | Payload::Timed(..) = payload {
-        write_u16(frame, offset::COUNT, payload.observations() as u16);
+        write_u16(frame, offset::COUNT, payload.entries() as u16);
     }
     write_u32(frame, offset::PAYLOAD_BYTES, payload_bytes as u32);
     write_u32(frame, offset::INCARNATION, place.incarnation);

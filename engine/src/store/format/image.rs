@@ -1,10 +1,10 @@
 //! Reading and checking the blocks of an image.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Mutex;
 
 use super::checksum::{Checksum, StoreId, checksum_at};
-use super::layout::{BLOCK_BYTES, Layout};
+use super::layout::BLOCK_BYTES;
 use super::superblock::{Superblock, offset};
 use crate::bytes::read_u32;
 use crate::region::Memory;
@@ -27,28 +27,41 @@ pub fn block_checksum(store_id: &StoreId, generation: u64, block: u64, bytes: &[
     checksum_at(store_id, generation, block, bytes)
 }
 
-/// Returns the checksum of the table of checksums. No block has its position.
+/// Returns the checksum of the table of checksums: of the entries of used blocks. No block has its
+/// position.
 pub fn table_checksum(superblock: &Superblock, table: &[u8]) -> u32 {
-    checksum_at(&superblock.store_id, superblock.generation, u64::MAX, table)
+    let mut checksum = Checksum::new(&superblock.store_id, superblock.generation, u64::MAX);
+    for run in superblock.used().runs() {
+        checksum.update(&table[entries_of(&run)]);
+    }
+    checksum.finish()
 }
 
-/// Computes the table of block checksums for a region. A region of None is all zeros.
-pub fn table_of(
-    store_id: &StoreId,
-    generation: u64,
-    layout: &Layout,
-    region: Option<&[u8]>,
-) -> Vec<u8> {
+/// Returns the bytes of the table that hold the checksums of some blocks.
+pub fn entries_of(blocks: &Range<u64>) -> Range<usize> {
+    4 * blocks.start as usize..4 * blocks.end as usize
+}
+
+/// Computes the table of block checksums for a region. A region of None is all zeros. Blocks that
+/// are not used have none.
+pub fn table_of(superblock: &Superblock, region: Option<&[u8]>) -> Vec<u8> {
+    let Superblock {
+        store_id,
+        generation,
+        layout,
+        ..
+    } = superblock;
+    let used = superblock.used();
     let mut padded = [0; BLOCK_BYTES as usize];
-    let mut table = Vec::with_capacity(layout.table_bytes() as usize);
-    for block in 0..layout.blocks() {
+    let mut table = vec![0; layout.table_bytes() as usize];
+    for block in used.runs().into_iter().flatten() {
         if let Some(region) = region {
             let bytes = &region[layout.block_range(block)];
             padded[..bytes.len()].copy_from_slice(bytes);
             padded[bytes.len()..].fill(0);
         }
-        let checksum = block_checksum(store_id, generation, block, &padded);
-        table.extend_from_slice(&checksum.to_le_bytes());
+        let checksum = block_checksum(store_id, *generation, block, &padded);
+        table[entries_of(&(block..block + 1))].copy_from_slice(&checksum.to_le_bytes());
     }
     table
 }
@@ -59,12 +72,15 @@ pub fn check_table(medium: &impl Medium, superblock: &Superblock) -> Result<(), 
     let (file, layout) = (superblock.file(), superblock.layout);
     let mut checksum = Checksum::new(&superblock.store_id, superblock.generation, u64::MAX);
     let mut piece = vec![0; layout.table_bytes().min(TABLE_PIECE_BYTES) as usize];
-    let mut at = 0;
-    while at < layout.table_bytes() {
-        let length = (layout.table_bytes() - at).min(TABLE_PIECE_BYTES) as usize;
-        medium.read_at(file, layout.table_offset() + at, &mut piece[..length])?;
-        checksum.update(&piece[..length]);
-        at += length as u64;
+    for run in superblock.used().runs() {
+        let Range { start, end } = entries_of(&run);
+        let (mut at, end) = (start as u64, end as u64);
+        while at < end {
+            let length = (end - at).min(TABLE_PIECE_BYTES) as usize;
+            medium.read_at(file, layout.table_offset() + at, &mut piece[..length])?;
+            checksum.update(&piece[..length]);
+            at += length as u64;
+        }
     }
     let computed = checksum.finish();
     if computed != superblock.table_checksum {
@@ -119,7 +135,7 @@ impl<M: Medium> Checker<'_, M> {
     }
 }
 
-/// Checks every block of an image and calls `found` for each bad one until it breaks.
+/// Checks every used block of an image and calls `found` for each bad one until it breaks.
 pub fn check_blocks(
     medium: &impl Medium,
     superblock: &Superblock,
@@ -129,15 +145,17 @@ pub fn check_blocks(
     let checker = Checker { medium, superblock };
     let layout = superblock.layout;
     let mut bytes = vec![0; (BLOCKS_PER_READ.min(layout.blocks()) * BLOCK_BYTES) as usize];
-    let mut first = 0;
-    while first < layout.blocks() {
-        let count = BLOCKS_PER_READ.min(layout.blocks() - first);
-        let bytes = &mut bytes[..(count * BLOCK_BYTES) as usize];
-        let damages = checker.read(first, bytes)?;
-        if damages.into_iter().try_for_each(&mut found).is_break() {
-            return Ok(());
+    for Range { start, end } in superblock.used().runs() {
+        let mut first = start;
+        while first < end {
+            let count = BLOCKS_PER_READ.min(end - first);
+            let bytes = &mut bytes[..(count * BLOCK_BYTES) as usize];
+            let damages = checker.read(first, bytes)?;
+            if damages.into_iter().try_for_each(&mut found).is_break() {
+                return Ok(());
+            }
+            first += count;
         }
-        first += count;
     }
     Ok(())
 }
@@ -156,7 +174,7 @@ pub fn verify_blocks(medium: &impl Medium, superblock: &Superblock) -> Result<()
 pub fn read_part(
     medium: &impl Medium,
     superblock: &Superblock,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
 ) -> Result<Vec<u8>, StoreError> {
     check_table(medium, superblock)?;
     let checker = Checker { medium, superblock };
@@ -173,7 +191,7 @@ pub fn read_part(
     Ok(bytes)
 }
 
-/// Reads one block into the region and checks it. The table must have been
+/// Reads one block into the region and checks it, unless it was never used. The table must have been
 /// [checked](check_table). `region` is the whole region.
 pub fn read_block(
     medium: &impl Medium,
@@ -181,6 +199,9 @@ pub fn read_block(
     block: u64,
     region: &mut [u8],
 ) -> Result<(), StoreError> {
+    if !superblock.used().contains(block) {
+        return Ok(());
+    }
     let range = superblock.layout.block_range(block);
     fill_part(
         &Checker { medium, superblock },
@@ -191,7 +212,7 @@ pub fn read_block(
 }
 
 /// Reads the region of an image into memory of its own. With `verify`, checks every block;
-/// without, only the table.
+/// without, only the table. Memory of blocks that were never used is not touched.
 ///
 /// A large region is read in parallel. The error is always that of the lowest bad block:
 /// parts are started in order, and a part that was started is finished.
@@ -214,7 +235,7 @@ pub fn read_region(
                 return;
             };
             let first = part as u64 * BLOCKS_PER_READ;
-            if let Err(error) = fill_part(&checker, verify, first, bytes) {
+            if let Err(error) = fill_used(&checker, verify, first, bytes) {
                 let mut failed = lock(&failed);
                 match &*failed {
                     Some((earlier, _)) if *earlier < part => {}
@@ -229,6 +250,25 @@ pub fn read_region(
     }
     let failed = lock(&failed).take();
     failed.map_or(Ok(region), |(_, error)| Err(error))
+}
+
+/// Reads the used blocks among those from `first` on into their part of the region.
+fn fill_used(
+    checker: &Checker<'_, impl Medium>,
+    verify: bool,
+    first: u64,
+    part: &mut [u8],
+) -> Result<(), StoreError> {
+    let end = first + (part.len() as u64).div_ceil(BLOCK_BYTES);
+    for run in checker.superblock.used().runs() {
+        let blocks = run.start.max(first)..run.end.min(end);
+        if !blocks.is_empty() {
+            let at = |block: u64| ((block - first) * BLOCK_BYTES) as usize;
+            let bytes = at(blocks.start)..at(blocks.end).min(part.len());
+            fill_part(checker, verify, blocks.start, &mut part[bytes])?;
+        }
+    }
+    Ok(())
 }
 
 /// Reads blocks directly into the region. Only the last block goes through a buffer, if the

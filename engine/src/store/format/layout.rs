@@ -74,9 +74,81 @@ impl Layout {
     }
 }
 
+/// The blocks of an image that are written and have a checksum. All blocks, unless the filter grows
+/// inside its region: then a run of blocks at the start, and those of the audit at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsedBlocks {
+    /// The number of blocks at the start.
+    head: u64,
+    /// The first block after the gap.
+    tail: u64,
+    /// The number of all blocks.
+    end: u64,
+}
+
+impl UsedBlocks {
+    /// Returns all blocks.
+    pub fn all(layout: &Layout) -> Self {
+        let end = layout.blocks();
+        UsedBlocks {
+            head: end,
+            tail: end,
+            end,
+        }
+    }
+
+    /// Returns `head` blocks at the start, and those that may hold an audit of so many bytes.
+    pub fn of_growing(layout: &Layout, head: u64, audit_bytes: u32) -> Self {
+        let before_audit = layout.region_bytes.saturating_sub(audit_bytes.into());
+        let tail = match audit_bytes {
+            0 => layout.blocks(),
+            _ => before_audit / BLOCK_BYTES,
+        };
+        let end = layout.blocks();
+        UsedBlocks {
+            head: head.min(tail),
+            tail,
+            end,
+        }
+    }
+
+    /// Returns the two runs of used blocks; either may be empty.
+    pub fn runs(&self) -> [std::ops::Range<u64>; 2] {
+        [0..self.head, self.tail..self.end]
+    }
+
+    /// Returns the number of used blocks.
+    pub fn count(&self) -> u64 {
+        self.head + self.end - self.tail
+    }
+
+    /// Whether a block is used.
+    pub fn contains(&self, block: u64) -> bool {
+        self.runs().iter().any(|run| run.contains(&block))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_growing_filter_uses_blocks_at_the_start_and_those_of_the_audit() {
+        let layout = Layout {
+            region_bytes: 100 * BLOCK_BYTES + 700,
+            log_bytes: MIN_LOG_BYTES,
+        };
+        let runs = |head, audit| UsedBlocks::of_growing(&layout, head, audit).runs();
+        assert_eq!(runs(3, 0), [0..3, 101..101]);
+        assert_eq!(runs(3, 600), [0..3, 100..101]);
+        assert_eq!(runs(3, 800), [0..3, 99..101]);
+        assert_eq!(runs(100, 800), [0..99, 99..101]);
+        assert_eq!(runs(5, 1 << 30), [0..0, 0..101]);
+        let used = UsedBlocks::of_growing(&layout, 3, 800);
+        let counted = (0..101).filter(|&block| used.contains(block)).count();
+        assert_eq!((counted as u64, used.count()), (5, 5));
+        assert_eq!(UsedBlocks::all(&layout).runs(), [0..101, 101..101]);
+    }
 
     #[test]
     fn parts_do_not_overlap() {

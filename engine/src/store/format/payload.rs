@@ -1,4 +1,5 @@
-//! What a frame holds: observations in one of four encodings, or a switch to the next log.
+//! What a frame holds: observations in one of four encodings, keys that were taken out, or a switch
+//! to the next log.
 
 use super::frame::{FrameHeader, Kind, STEP_BYTES};
 use crate::audit::LogPolicy;
@@ -67,6 +68,8 @@ pub enum Payload<'a> {
     Sparse(&'a [Observation], &'a [Verdict], LogPolicy),
     /// The step, then the same as in a sparse payload.
     Timed(u64, &'a [Observation], &'a [Verdict], LogPolicy),
+    /// Keys that were taken out.
+    Forget(&'a [Fingerprint]),
     /// The checksum of the next log's header.
     Switch(u32),
 }
@@ -79,17 +82,19 @@ impl Payload<'_> {
             Payload::Full(_) => Kind::Full,
             Payload::Sparse(..) => Kind::Sparse,
             Payload::Timed(..) => Kind::Timed,
+            Payload::Forget(_) => Kind::Forget,
             Payload::Switch(_) => Kind::Switch,
         }
     }
 
-    /// Returns the number of observations.
-    pub fn observations(&self) -> usize {
+    /// Returns the number of observations, or of keys that were taken out.
+    pub fn entries(&self) -> usize {
         match self {
             Payload::Keys(observations)
             | Payload::Full(observations)
             | Payload::Sparse(observations, ..)
             | Payload::Timed(_, observations, ..) => observations.len(),
+            Payload::Forget(keys) => keys.len(),
             Payload::Switch(_) => 0,
         }
     }
@@ -107,6 +112,9 @@ impl Payload<'_> {
                 for (cell, observation) in cells.zip(*observations) {
                     cell.copy_from_slice(&observation.fingerprint.0.to_le_bytes());
                 }
+            }
+            Payload::Forget(keys) => {
+                frame.extend(keys.iter().flat_map(|key| key.0.to_le_bytes()));
             }
             Payload::Sparse(observations, verdicts, log_policy) => {
                 encode_sparse(observations, verdicts, *log_policy, frame);
@@ -185,16 +193,20 @@ pub fn switch_target(payload: &[u8]) -> u32 {
     read_u32(payload, 0)
 }
 
+fn fingerprints(payload: &[u8]) -> impl Iterator<Item = Fingerprint> {
+    let cells = payload.chunks_exact(8);
+    cells.map(|cell| Fingerprint(read_u64(cell, 0)))
+}
+
 /// Decodes the observations of an intact frame into `into`, replacing its contents.
 pub fn decode_payload(header: &FrameHeader, payload: &[u8], into: &mut LoggedObservations) {
     into.clear();
     match header.kind {
         Kind::Switch => {}
-        Kind::Keys => into.observations.extend(
-            payload
-                .chunks_exact(8)
-                .map(|cell| Observation::from(Fingerprint(read_u64(cell, 0)))),
-        ),
+        Kind::Keys => into
+            .observations
+            .extend(fingerprints(payload).map(Observation::from)),
+        Kind::Forget => into.forgotten.extend(fingerprints(payload)),
         Kind::Full => into
             .observations
             .extend(payload.chunks_exact(16).map(|cell| Observation {
@@ -202,10 +214,10 @@ pub fn decode_payload(header: &FrameHeader, payload: &[u8], into: &mut LoggedObs
                 tick: read_u32(cell, 8),
                 importance: read_u16(cell, 12),
             })),
-        Kind::Sparse => decode_sparse(payload, header.observations, into),
+        Kind::Sparse => decode_sparse(payload, header.entries, into),
         Kind::Timed => {
             into.step = Some(read_u64(payload, 0));
-            decode_sparse(&payload[STEP_BYTES..], header.observations, into);
+            decode_sparse(&payload[STEP_BYTES..], header.entries, into);
         }
     }
     into.skipped_before.resize(into.observations.len(), 0);

@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::checksum::{StoreId, checksum_at};
-use super::layout::{BLOCK_BYTES, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES, SUPERBLOCK_BYTES};
+use super::layout::{
+    BLOCK_BYTES, Layout, MAX_LOG_BYTES, MIN_LOG_BYTES, SUPERBLOCK_BYTES, UsedBlocks,
+};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
-use crate::filter::Registers;
+use crate::filter::{AnyFilter, Registers};
 use crate::fingerprint::HashScheme;
 use crate::lines::{KeyOptions, KeyRule, RecordedKey};
 use crate::store::error::{Damage, StoreError};
@@ -28,8 +30,14 @@ pub const MAX_FPR: u32 = 4;
 /// A feature that a reader must know: the log has timed frames, because the filter has a window
 /// that is measured in seconds.
 pub const TIMED_LOG: u32 = 8;
+/// A feature that a reader must know: keys may have been taken out. The log may have forget frames,
+/// and sequence numbers count the keys taken out like observations.
+pub const FORGETS: u32 = 16;
+/// A feature that a reader must know: the filter grows inside its region. Blocks that it never used
+/// are not written, and have no checksum.
+pub const GROWS: u32 = 32;
 /// All features that this program knows.
-pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR | TIMED_LOG;
+pub const KNOWN_FEATURES: u32 = SPARSE_LOG | AUDIT | MAX_FPR | TIMED_LOG | FORGETS | GROWS;
 
 /// Byte offsets of the fields. A test compares them with the format document.
 pub mod offset {
@@ -69,6 +77,8 @@ pub mod offset {
     pub const UNIX_SECONDS: usize = 104;
     /// The length of the audit at the end of the region.
     pub const AUDIT_BYTES: usize = 112;
+    /// The number of blocks at the start of the region that were ever used.
+    pub const USED_BLOCKS: usize = 116;
     /// The limit of the false positive rate.
     pub const MAX_FPR: usize = 120;
     /// The filter's registers.
@@ -159,6 +169,9 @@ pub struct Superblock {
     pub unix_seconds: u64,
     /// The size of the audit; 0 if there is none.
     pub audit_bytes: u32,
+    /// The number of blocks at the start of the region that were ever used, if the filter grows; see
+    /// [`used`](Superblock::used).
+    pub used_blocks: u32,
     /// The limit of the false positive rate, if the store has one; see
     /// [`with_max_fpr`](Superblock::with_max_fpr).
     pub max_fpr: Option<f64>,
@@ -185,6 +198,42 @@ impl Superblock {
     /// Returns the file of the image.
     pub fn file(&self) -> StoreFile {
         StoreFile::image(self.generation)
+    }
+
+    /// Returns the blocks that are written and have a checksum.
+    pub fn used(&self) -> UsedBlocks {
+        match self.features & GROWS != 0 {
+            true => {
+                let head = self.used_blocks.into();
+                UsedBlocks::of_growing(&self.layout, head, self.audit_bytes)
+            }
+            false => UsedBlocks::all(&self.layout),
+        }
+    }
+
+    /// Sets the number of used blocks to that of the registers, if the filter grows.
+    pub fn with_used_blocks(self, filter: &AnyFilter) -> Self {
+        let used_blocks = match self.features & GROWS != 0 {
+            true => (filter.used_bytes(&self.registers) as u64).div_ceil(BLOCK_BYTES) as u32,
+            false => 0,
+        };
+        Superblock {
+            used_blocks,
+            ..self
+        }
+    }
+
+    /// Sets the feature of stores from which keys were taken out, if the registers count any.
+    pub fn with_forgetting(self) -> Self {
+        let forgets = if self.registers.forgotten() > 0 {
+            FORGETS
+        } else {
+            0
+        };
+        Superblock {
+            features: self.features | forgets,
+            ..self
+        }
     }
 
     /// Sets the limit of the false positive rate, and the feature that goes with it.
@@ -222,6 +271,7 @@ impl Superblock {
         write_u64(&mut bytes, offset::LOG_BYTES, self.layout.log_bytes);
         write_u64(&mut bytes, offset::UNIX_SECONDS, self.unix_seconds);
         write_u32(&mut bytes, offset::AUDIT_BYTES, self.audit_bytes);
+        write_u32(&mut bytes, offset::USED_BLOCKS, self.used_blocks);
         let max_fpr = self.max_fpr.map_or(0, f64::to_bits);
         write_u64(&mut bytes, offset::MAX_FPR, max_fpr);
         bytes[offset::REGISTERS..offset::REGISTERS + Registers::BYTES]
@@ -375,6 +425,7 @@ impl Superblock {
             },
             unix_seconds: read_u64(bytes, offset::UNIX_SECONDS),
             audit_bytes: read_u32(bytes, offset::AUDIT_BYTES),
+            used_blocks: read_u32(bytes, offset::USED_BLOCKS),
             max_fpr,
             registers: Registers::from_bytes(&registers),
             parameters,
