@@ -305,7 +305,7 @@ impl Filter for Aging {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let lines = self.lines.from_line(first_row);
+        let lines = self.lines.starting_at(first_row);
         let (at, probes) = lines.locate(observation.fingerprint);
         let range = at..at + CACHE_LINE_BYTES;
         let (in_active, in_warm) = probe(self.k, &region.bytes()[range.clone()], probes.clone());

@@ -238,7 +238,7 @@ impl Filter for Blocked {
         generator: Generator,
         observation: Observation,
     ) -> Verdict {
-        let lines = self.lines.from_line(first_row);
+        let lines = self.lines.starting_at(first_row);
         let (at, probes) = lines.locate(observation.fingerprint);
         let range = at..at + CACHE_LINE_BYTES;
         if self.is_seen(&region.bytes()[range.clone()], probes.clone()) {

@@ -227,8 +227,8 @@ impl BufferTable {
         other: &[u8],
         other_registers: &Registers,
     ) {
-        let one = self.from_newest(region, registers);
-        let more = self.from_newest(other, other_registers);
+        let one = self.newest_first(region, registers);
+        let more = self.newest_first(other, other_registers);
         let mut united = Vec::new();
         in_turns(&one, &more, |(fingerprint, _)| fingerprint, &mut united);
         united.truncate(self.capacity as usize);
@@ -246,10 +246,10 @@ impl BufferTable {
 
     /// Returns every key, and whether the hand of the clock would skip it, in the reverse of the
     /// order in which they would be evicted.
-    fn from_newest(&self, region: &[u8], registers: &Registers) -> Vec<(Fingerprint, bool)> {
+    fn newest_first(&self, region: &[u8], registers: &Registers) -> Vec<(Fingerprint, bool)> {
         let occupied = registers.occupied().min(self.cells()) as u32;
         let mut slots: Vec<u32> = match self.policy {
-            Policy::Lru => self.recency().from_oldest(region, registers),
+            Policy::Lru => self.recency().oldest_first(region, registers),
             Policy::Clock => {
                 let hand = (registers.own()[HAND] % self.cells()) as u32;
                 (hand.min(occupied)..occupied)

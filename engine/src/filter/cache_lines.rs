@@ -69,7 +69,7 @@ impl CacheLines {
 
     /// Returns the same cache lines in a part of the region that begins with the line `first`.
     #[inline(always)]
-    pub fn from_line(self, first: u64) -> Self {
+    pub fn starting_at(self, first: u64) -> Self {
         CacheLines {
             first_byte: first as usize * CACHE_LINE_BYTES,
             ..self

@@ -119,7 +119,7 @@ impl RecencyList {
     }
 
     /// Returns every record, the least recently used first.
-    pub fn from_oldest(&self, region: &[u8], registers: &Registers) -> Vec<u32> {
+    pub fn oldest_first(&self, region: &[u8], registers: &Registers) -> Vec<u32> {
         let next = |&record: &u32| {
             let newer = read_u32(region, self.newer_at(record));
             self.record_of(u64::from(newer))

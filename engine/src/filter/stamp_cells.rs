@@ -339,10 +339,10 @@ impl StampCells {
 
     /// Returns the same cells in a part of the region that begins with a row.
     #[inline(always)]
-    pub fn from_row(self, first_row: u64) -> Self {
+    pub fn starting_at(self, first_row: u64) -> Self {
         let layout = match self.layout {
             Layout::Blocked { lines, per_word } => Layout::Blocked {
-                lines: lines.from_line(first_row),
+                lines: lines.starting_at(first_row),
                 per_word,
             },
             shared => shared,

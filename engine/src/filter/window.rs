@@ -252,7 +252,7 @@ impl Filter for Window {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let cells = self.cells.from_row(first_row);
+        let cells = self.cells.starting_at(first_row);
         let window = cells.stamps.window_at(registers, self.clock.now(registers));
         if cells.are_in_window(region.bytes(), window, observation.fingerprint) {
             return Verdict::Seen;
