@@ -41,6 +41,6 @@ fn a_filter_that_cannot_forget_names_those_that_can() {
     let error = set.forget(b"a").expect_err("it cannot");
     assert_eq!(
         error.to_string(),
-        "bloom cannot forget a key; these filters can: counting"
+        "bloom cannot forget a key; these filters can: counting, quotient"
     );
 }

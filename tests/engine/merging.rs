@@ -110,7 +110,10 @@ fn a_key_of_two_counting_filters_must_be_removed_twice() {
 
 #[test]
 fn filters_that_cannot_be_merged_are_refused_and_the_others_are_listed() {
-    assert_eq!(filters_that_merge(), ["bloom", "blocked", "counting"]);
+    assert_eq!(
+        filters_that_merge(),
+        ["bloom", "blocked", "counting", "quotient"]
+    );
     for descriptor in registry() {
         let directory = TempDir::new().expect("a temporary directory");
         let options = CreateOptions::new(descriptor.name).expect("a filter");
@@ -126,7 +129,7 @@ fn filters_that_cannot_be_merged_are_refused_and_the_others_are_listed() {
                 let refused = merged.expect_err("it cannot be merged");
                 let message = dedupstore_view::merge_error_message(&refused);
                 assert!(matches!(refused, MergeError::NoUnion { .. }));
-                for part in ["Feed the logs", "bloom, blocked, counting"] {
+                for part in ["Feed the logs", "bloom, blocked, counting, quotient"] {
                     assert!(message.contains(part), "{message}");
                 }
             }

@@ -234,7 +234,8 @@ pub(super) fn count_union(
     sizes: &[QuotientTable],
 ) -> (u64, Vec<bool>) {
     let mut union = Union::new(tables, bytes);
-    let mut writers: Vec<TableWriter> = sizes.iter().map(|&table| TableWriter::new(table)).collect();
+    let mut writers: Vec<TableWriter> =
+        sizes.iter().map(|&table| TableWriter::new(table)).collect();
     let mut count = 0;
     while let Some(fingerprint) = union.next(bytes) {
         count += 1;

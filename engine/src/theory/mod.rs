@@ -26,7 +26,7 @@ mod windowed;
 mod workload;
 
 pub use current_rates::{CurrentRates, current_rates, rates_at_load};
-pub use forecast::{Forecast, forecast};
+pub use forecast::{Forecast, forecast, proportional_forecast};
 pub use gaps::{GapBucket, GapHistogram};
 pub use prediction::{PredictedPoint, Prediction, Trust};
 pub use steady_state::{LongRun, SteadyState, long_run};
@@ -92,12 +92,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             aging.predict(workload)
         }
         AnyFilter::Counting(it) => bits::bloom(workload, it.k().into(), cells, false),
-        AnyFilter::Quotient(it) => fingerprint_table::quotient(
-            workload,
-            it.fingerprints(),
-            it.capacity() as f64,
-            cells,
-        ),
+        AnyFilter::Quotient(it) => {
+            fingerprint_table::quotient(workload, it.fingerprints(), it.capacity() as f64, cells)
+        }
         AnyFilter::Bsbf(it) => bits::bsbf(workload, it.k().into(), cells),
         AnyFilter::Bsbfsd(it) => bits::bsbfsd(workload, it.k().into(), cells),
         AnyFilter::Rsbf(it) => {
