@@ -32,6 +32,7 @@ mod older_image_fallback;
 mod options;
 mod oracles;
 mod papers;
+mod quotient;
 mod registered_filters;
 mod slices;
 mod source_files;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dedupstore::DEFAULT_MEMORY;
 use dedupstore::advise::{
-    Advice, Confidence, Estimate, Preference, Question, advise, minimum_memory,
+    Advice, Confidence, Estimate, Preference, Question, RatesBy, advise, minimum_memory,
 };
 use dedupstore::lines::KeyRule;
 use dedupstore_view::key_options_quoted;
@@ -76,6 +76,11 @@ pub struct Arguments {
     )]
     weight_by_importance: bool,
 
+    /// Which rates decide: their means over the stream, or those at its end, when the filter holds
+    /// all keys
+    #[arg(long, value_name = "WHICH", default_value = "mean")]
+    by: By,
+
     #[command(flatten)]
     key: KeyArguments,
 
@@ -94,6 +99,25 @@ pub enum Prefer {
     NoDrops,
     /// Prefer filters that let no repeat through
     NoRepeats,
+}
+
+/// The value of `--by`; see [`RatesBy`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// The means over the stream, which starts with an empty filter
+    #[default]
+    Mean,
+    /// The rates at the end, predicted by formulas
+    End,
+}
+
+impl From<By> for RatesBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Mean => RatesBy::Mean,
+            By::End => RatesBy::End,
+        }
+    }
 }
 
 impl From<Prefer> for Preference {
@@ -169,6 +193,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         cost_fp: arguments.cost_fp,
         cost_fn: arguments.cost_fn,
         preference: arguments.prefer.into(),
+        rates_by: arguments.by.into(),
         sample: log.as_ref().map(|log| &log.sample),
         weighted: arguments.weight_by_importance,
         ..Question::of_memory(memory_bits(&arguments, distinct)?)
@@ -239,8 +264,15 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     if question.weighted {
         text += "Rates are shares of the importance of new keys and of repeats.\n";
     }
+    let (when, by) = match question.rates_by {
+        RatesBy::Mean => ("over the whole stream", by_mean(choice)),
+        RatesBy::End => (
+            "at the end of the stream, with all keys",
+            "Ranked by these rates; --by mean ranks by the means over the stream.".to_owned(),
+        ),
+    };
     text += &format!(
-        "Expected over the whole stream: false positive rate {}, false negative rate {}{}.\n{}\n",
+        "Expected {when}: false positive rate {}, false negative rate {}{}.\n{by}\n{}\n",
         percent(Some(choice.fpr)),
         percent(Some(choice.fnr)),
         ranges(choice),
@@ -264,10 +296,16 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     }
     let bound = advice.least_fpr;
     if let Some(least) = bound.filter(|_| question.window.is_none() && !question.weighted) {
+        let others = match question.rates_by {
+            RatesBy::Mean => {
+                " The other rates are means over the stream, which starts with an empty filter, \
+                 and can be lower."
+            }
+            RatesBy::End => "",
+        };
         text += &format!(
             "Lower bound: at the end of the stream, when it holds all keys, no filter in this memory \
-             that misses no repeat has a false positive rate below {}. The other rates are means \
-             over the stream, which starts with an empty filter, and can be lower.\n",
+             that misses no repeat has a false positive rate below {}.{others}\n",
             percent(Some(least))
         );
     }
@@ -288,6 +326,7 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
                 percent(Some(estimate.fpr)),
                 percent(Some(estimate.fnr)),
                 percent(Some(estimate.cost)),
+                percent(estimate.end_fpr),
             ]
         })
         .collect();
@@ -297,7 +336,7 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     };
     text += &format!(
         "\n{}\n{}\n",
-        render(&["filter", "FPR", "FNR", cost], &rows),
+        render(&["filter", "FPR", "FNR", cost, "FPR at end"], &rows),
         create_line(question, advice, rule)
     );
     if let Some(growing) = growing(question) {
@@ -317,6 +356,18 @@ fn growing(question: &Question<'_>) -> Option<Choice> {
     let is_unknown = question.distinct.is_none() && question.window.is_none();
     let growing = is_unknown.then(|| growing_filter::up_to(question.memory_bits, DEFAULT_FPR));
     growing.and_then(Result::ok)
+}
+
+/// Says that means decide, and what the false positive rate is at the end.
+fn by_mean(choice: &Estimate) -> String {
+    let end = match choice.end_fpr {
+        Some(rate) => format!(
+            " At its end the false positive rate is {}.",
+            percent(Some(rate))
+        ),
+        None => String::new(),
+    };
+    format!("Ranked by the means over the stream; --by end ranks by the rates at its end.{end}")
 }
 
 /// Returns the best other filters and those that the text names, the cheapest first.
@@ -393,6 +444,7 @@ fn as_json(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Value {
             "fnr": estimate.fnr,
             "fpr_range": estimate.fpr_range,
             "fnr_range": estimate.fnr_range,
+            "end_fpr": estimate.end_fpr,
             "cost": estimate.cost,
         })
     };
@@ -425,6 +477,7 @@ fn as_json(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Value {
         "memory_bits": question.memory_bits,
         "window": question.window,
         "distinct": question.distinct,
+        "rates_by": question.rates_by.name(),
         "bits_a_key": question.bits_per_key(),
         "fpr": advice.choice.fpr,
         "fnr": advice.choice.fnr,
