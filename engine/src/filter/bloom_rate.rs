@@ -140,10 +140,17 @@ mod tests {
 
     #[test]
     fn thresholds_are_inverse_to_rates() {
-        for part in [cells(6, 1e6, 1e6), cells(9, 51_200.0, 512.0), cells(3, 512.0, 512.0)] {
+        for part in [
+            cells(6, 1e6, 1e6),
+            cells(9, 51_200.0, 512.0),
+            cells(3, 512.0, 512.0),
+        ] {
             for rate in [0.2, 1e-2, 1e-4, 1e-6] {
                 let keys = part.keys_for(rate);
-                assert!((part.rate(keys) / rate - 1.0).abs() < 0.02, "{part:?} {rate}");
+                assert!(
+                    (part.rate(keys) / rate - 1.0).abs() < 0.02,
+                    "{part:?} {rate}"
+                );
                 let back = part.keys_setting(part.set_cells(keys));
                 assert!((back / keys - 1.0).abs() < 1e-6, "{part:?} {rate}");
             }

@@ -28,7 +28,7 @@
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::growing_bits::GrowingBits;
+use super::growing_bits::{GrowingBits, GrownState};
 use super::growing_timers::GrowingTimers;
 use super::parameter::{Kind, Parameter};
 use super::window_clock::WindowClock;
@@ -63,13 +63,10 @@ macro_rules! parts {
 }
 
 impl Growing {
-    /// Returns the parts of bits; None if the filter has a window.
-    pub(crate) fn state_of(&self, keys: f64) -> Option<(f64, f64)> {
+    /// Returns the expected state after so many insertions; None if the filter has a window.
+    pub(crate) fn state_of(&self, keys: f64) -> Option<GrownState> {
         match &self.parts {
-            Parts::Bits(bits) => {
-                let (rate, set) = bits.rate_and_set_cells(keys);
-                Some((rate, set / bits.cells() as f64))
-            }
+            Parts::Bits(bits) => Some(bits.state_of(keys)),
             Parts::Timers(_) => None,
         }
     }
@@ -227,7 +224,7 @@ impl Filter for Growing {
     /// One cache line per part, when all parts are open.
     fn cache_lines_touched(&self) -> u32 {
         let per_part = match &self.parts {
-            Parts::Bits(bits) if bits.plan.row_cells == 1 => bits.plan.k,
+            Parts::Bits(bits) if bits.plan.row_cells == 1 => bits.plan.parts[0].k,
             Parts::Timers(timers) if !timers.is_blocked() => timers.k(),
             _ => 1,
         };
@@ -328,8 +325,14 @@ mod tests {
         let board = simulation.runs()[0].scoreboard().now();
         assert_eq!(board.false_negatives, 0, "{filter}");
         let set = simulation.runs()[0].set();
-        let growth = set.filter().growth(set.registers()).expect("a growing filter");
-        (growth.parts, board.false_positives as f64 / board.distinct as f64)
+        let growth = set
+            .filter()
+            .growth(set.registers())
+            .expect("a growing filter");
+        (
+            growth.parts,
+            board.false_positives as f64 / board.distinct as f64,
+        )
     }
 
     /// The paper's sizes: ten filters of 14,300 bits in place of one of 143,000.
@@ -357,13 +360,25 @@ mod tests {
             ("growing:fpr=0.05,part=8192", 1 << 20),
             ("growing:fpr=0.05,part=8192,by=cardinality", 1 << 20),
             ("growing:fpr=0.05,part=8192,layout=shared", 1 << 20),
-            ("growing:fpr=0.02,k=4,tighten=off,part=20000,layout=shared", 1 << 19),
+            (
+                "growing:fpr=0.02,k=4,tighten=off,part=20000,layout=shared",
+                1 << 19,
+            ),
             ("growing:fpr=0.05,span=6000,clock=count", 1 << 19),
-            ("growing:fpr=0.05,span=6000,clock=count,by=cardinality", 1 << 19),
-            ("growing:fpr=0.05,span=6000,clock=count,layout=shared", 1 << 19),
+            (
+                "growing:fpr=0.05,span=6000,clock=count,by=cardinality",
+                1 << 19,
+            ),
+            (
+                "growing:fpr=0.05,span=6000,clock=count,layout=shared",
+                1 << 19,
+            ),
         ] {
             let builder = SeenSet::builder(filter).expect("a filter");
-            let mut set = builder.memory_bits(memory_bits).build().expect("enough memory");
+            let mut set = builder
+                .memory_bits(memory_bits)
+                .build()
+                .expect("enough memory");
             let (mut estimated, mut seen) = (0.0, 0.0);
             for key in 0..60_000u64 {
                 if key % 20 == 0 {
@@ -383,7 +398,9 @@ mod tests {
         let builder = SeenSet::builder("growing:fpr=0.01").expect("a filter");
         let mut set = builder.memory("4MiB").build().expect("enough memory");
         let (mut inserted, mut probe) = (0u64, 0u64);
-        for end in [1000, 10_000, 30_000, 100_000, 200_000, 400_000, 700_000, 1_000_000] {
+        for end in [
+            1000, 10_000, 30_000, 100_000, 200_000, 400_000, 700_000, 1_000_000,
+        ] {
             for key in inserted..end {
                 set.observe(key.to_le_bytes());
             }
@@ -400,7 +417,10 @@ mod tests {
             };
             let used = set.filter().used_bytes(set.registers());
             assert!(set.region()[used..].iter().all(|&byte| byte == 0));
-            println!("{end}: {seen} of 20,000, {:?}", set.filter().growth(set.registers()));
+            println!(
+                "{end}: {seen} of 20,000, {:?}",
+                set.filter().growth(set.registers())
+            );
         }
     }
 }

@@ -112,7 +112,7 @@ impl GrowingTimers {
         // Parts that start at a cache line may need more memory than their timers do.
         let fitting = lines * CACHE_LINE_BYTES as u64 / part_bytes;
         let parts = plan.levels.min(fitting).max(1);
-        let cells = StampCells::with_k(spec, plan.k, cell_bits, stamps, is_blocked)?;
+        let cells = StampCells::with_k(spec, plan.parts[0].k, cell_bits, stamps, is_blocked)?;
         Ok(GrowingTimers {
             clock,
             cells,
@@ -180,9 +180,8 @@ impl GrowingTimers {
     fn is_seen(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> bool {
         let now = self.clock.now(registers);
         let window = self.cells.stamps.window_at(registers, now);
-        self.tested(registers).any(|part| {
-            (self.cells).are_in_window(self.part(region, part), window, fingerprint)
-        })
+        self.tested(registers)
+            .any(|part| (self.cells).are_in_window(self.part(region, part), window, fingerprint))
     }
 
     #[inline(always)]
@@ -226,27 +225,33 @@ impl GrowingTimers {
         let groups = self.cells.groups();
         let used = Newest::read(registers).used;
         let stamps = self.cells.stamps;
-        stamp_sweep::advance(&stamps, registers, self.parts * groups, now, |registers, due, window| {
-            let mut next = due.start;
-            while next < due.end {
-                let part = next / groups;
-                if part >= used {
-                    break;
+        stamp_sweep::advance(
+            &stamps,
+            registers,
+            self.parts * groups,
+            now,
+            |registers, due, window| {
+                let mut next = due.start;
+                while next < due.end {
+                    let part = next / groups;
+                    if part >= used {
+                        break;
+                    }
+                    let end = due.end.min((part + 1) * groups);
+                    let inside = next - part * groups..end - part * groups;
+                    let before = registers.occupied();
+                    let mut timers = self.part_mut(region, part);
+                    self.cells.sweep(&mut timers, registers, inside, window);
+                    let emptied = before - registers.occupied();
+                    if emptied > 0 {
+                        let entry = entry(region.bytes(), part);
+                        let in_use = entry.in_use.saturating_sub(emptied);
+                        Entry { in_use, ..entry }.write(region, part);
+                    }
+                    next = end;
                 }
-                let end = due.end.min((part + 1) * groups);
-                let inside = next - part * groups..end - part * groups;
-                let before = registers.occupied();
-                let mut timers = self.part_mut(region, part);
-                self.cells.sweep(&mut timers, registers, inside, window);
-                let emptied = before - registers.occupied();
-                if emptied > 0 {
-                    let entry = entry(region.bytes(), part);
-                    let in_use = entry.in_use.saturating_sub(emptied);
-                    Entry { in_use, ..entry }.write(region, part);
-                }
-                next = end;
-            }
-        });
+            },
+        );
     }
 
     /// Returns the part that takes the next key, after opening one if the newest is full. If the
@@ -353,7 +358,10 @@ impl GrowingTimers {
     /// Returns the false positive rate if so many keys are in the window, of which at most `newest`
     /// are in the newest part. The others are in full parts, of which the oldest has lost keys.
     pub fn rate_of_window(&self, keys: f64, newest: f64) -> f64 {
-        any_of(self.keys_by_part(keys, newest).map(|inside| self.shape().rate(inside)))
+        any_of(
+            self.keys_by_part(keys, newest)
+                .map(|inside| self.shape().rate(inside)),
+        )
     }
 
     /// Returns the number of set timers if so many keys are in the window.

@@ -74,11 +74,7 @@ impl StampCells {
                 packed: PackedCells::holding(stamps.max_value() as u16),
             },
         };
-        Ok(StampCells {
-            stamps,
-            k,
-            layout,
-        })
+        Ok(StampCells { stamps, k, layout })
     }
 
     /// Returns the same cells with k and the width of a cell as compile-time constants, if a
