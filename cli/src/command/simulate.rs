@@ -17,7 +17,7 @@ use crate::command::simulate_tree::{self, TreeArguments, TreeRun};
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
 use crate::command::weighted_tables::weighted_tables;
 use crate::error::Failure;
-use crate::given_filter::{GivenFilter, all_with_window, has_window};
+use crate::given_filter::{GivenFilter, all_with_window};
 use crate::html_report;
 use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
@@ -387,7 +387,7 @@ fn as_table(runs: &[RunSummary]) -> String {
     // Which keys are new and which are repeats depends on the filter if it has a window.
     let is_same = |run: &&RunSummary| {
         let spec = run.filter.parse::<FilterSpec>();
-        spec.is_ok_and(|spec| !has_window(&spec))
+        spec.is_ok_and(|spec| !spec.has_window())
     };
     let counts = runs.iter().find(is_same).map_or(String::new(), |run| {
         let (distinct, repeats) = (grouped(run.distinct), plural(run.repeats, "repeat"));

@@ -18,12 +18,14 @@ mod faulty_stable;
 mod horizontal_slices;
 mod koloniari_2011;
 mod koloniari_2011_trees;
+mod koloniari_growth;
 mod run;
 
 use serde::{Serialize, Serializer};
 
 use crate::filter::Citation;
 
+pub use koloniari_growth::Third;
 pub use run::{Contender, Duplicates, LevelOutcome, Outcome, Run, RunError, Source};
 
 /// A paper whose tables can be reproduced.
@@ -46,7 +48,14 @@ pub const PAPERS: &[Paper] = &[
     Paper {
         id: "001",
         source: Citation::KOLONIARI_2011,
-        cells: || [koloniari_2011::cells(), koloniari_2011_trees::cells()].concat(),
+        cells: || {
+            [
+                koloniari_2011::cells(),
+                koloniari_growth::cells(),
+                koloniari_2011_trees::cells(),
+            ]
+            .concat()
+        },
     },
     Paper {
         id: "002",
@@ -107,6 +116,21 @@ pub enum Metric {
     Crossover,
     /// The mean number of cells at zero in the second half of the stream.
     EmptyCells,
+    /// The mean number of parts of a growing filter in a third of the stream.
+    Filters {
+        /// The third, from 0 on.
+        third: usize,
+    },
+    /// How often the number of parts changed in a third of the stream, per thousand observations.
+    FilterChanges {
+        /// The third, from 0 on.
+        third: usize,
+    },
+    /// The false positive rate in a third of the stream.
+    FprInThird {
+        /// The third, from 0 on.
+        third: usize,
+    },
 }
 
 impl Metric {
@@ -126,6 +150,9 @@ impl Metric {
             Metric::HighFalseNegatives => "FN % of importance 46–50",
             Metric::Crossover => "crossover point",
             Metric::EmptyCells => "empty cells",
+            Metric::Filters { .. } => "filters",
+            Metric::FilterChanges { .. } => "changes per 1,000",
+            Metric::FprInThird { .. } => "FPR %",
         }
     }
 }
@@ -377,13 +404,14 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
         Source::Shuffle { distinct_percent } | Source::Uniform { distinct_percent } => {
             distinct_percent / 100.0
         }
-        Source::Zipf { .. } | Source::Importance { .. } => return 1,
+        Source::Zipf { .. } | Source::Burst { .. } | Source::Importance { .. } => return 1,
     };
     if paper_value < MIN_REPEATED_PERCENT {
         return 1;
     }
     let share = match cell.metric {
-        Metric::Fpr => distinct_share,
+        Metric::Filters { .. } | Metric::FilterChanges { .. } => return SHAPE_ROUNDS,
+        Metric::Fpr | Metric::FprInThird { .. } => distinct_share,
         Metric::Fnr | Metric::TrueDuplicates { .. } => 1.0 - distinct_share,
         // Only measured on trees, or on streams with importance.
         _ => 1.0,

@@ -2,6 +2,7 @@
 
 use super::faulty_stable::FaultyStable;
 use super::horizontal_slices::{HorizontalSlices, MAX_EQUAL};
+use super::koloniari_growth::{THIRDS, Third, run_growing};
 use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
@@ -55,6 +56,8 @@ pub enum Contender {
         /// The memory of the other filter.
         reference_bits: u64,
     },
+    /// A growing filter with a window, in its text form, whose parts are counted.
+    Growing(String),
 }
 
 /// A kind of stream, independent of its length.
@@ -81,6 +84,15 @@ pub enum Source {
     Importance {
         /// The expected percentage of first occurrences.
         distinct_percent: f64,
+    },
+    /// See [`StreamSpec::Burst`].
+    Burst {
+        /// The expected percentage of first occurrences.
+        distinct_percent: f64,
+        /// The number of keys per second before and after the burst.
+        keys_per_second: f64,
+        /// How many times that rate the burst has.
+        factor: f64,
     },
 }
 
@@ -136,6 +148,15 @@ impl Run {
             Source::Importance { distinct_percent } => {
                 StreamSpec::ImportanceDraws { distinct_percent }
             }
+            Source::Burst {
+                distinct_percent,
+                keys_per_second,
+                factor,
+            } => StreamSpec::Burst {
+                distinct_percent,
+                keys_per_second,
+                factor,
+            },
         }
     }
 }
@@ -154,6 +175,8 @@ pub struct Outcome {
     /// Duplicates by the number of equal timers, from 1 on. Only counted for
     /// [`Contender::HorizontalSlices`] of timers that need not be equal.
     pub by_equal_timers: [Duplicates; MAX_EQUAL],
+    /// The thirds of the stream. Only counted for [`Contender::Growing`].
+    pub thirds: [Third; THIRDS],
     /// Hits and accesses at each level of a tree.
     pub levels: [LevelOutcome; MAX_LEVELS],
     /// Counts by importance, if the stream has importance.
@@ -187,11 +210,24 @@ pub struct Duplicates {
 }
 
 impl Outcome {
-    /// Returns the value of a metric. None if there were no observations to count.
+    /// Returns the value of a metric, in percent if it is a rate. None if there were no
+    /// observations to count.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         let all = self.distinct + self.repeats;
         let missed_within = |from, to| Some(100.0 * self.weights.rates_within(from, to)?.i_fn);
         match metric {
+            Metric::Filters { third } => {
+                let third = self.thirds.get(third)?;
+                share(third.filters, third.observations)
+            }
+            Metric::FilterChanges { third } => {
+                let third = self.thirds.get(third)?;
+                share(1000 * third.changes, third.observations)
+            }
+            Metric::FprInThird { third } => {
+                let third = self.thirds.get(third)?;
+                percent(third.false_positives, third.new)
+            }
             Metric::Fpr => percent(self.false_positives, self.distinct),
             Metric::Fnr => percent(self.false_negatives, self.repeats),
             Metric::TrueDuplicates { equal } => {
@@ -278,6 +314,10 @@ impl Job {
                     let filter =
                         HorizontalSlices::new(&filter.parse()?, *slices, memory_bits, seed)?;
                     run_sliced(filter, keys, &mut outcome);
+                }
+                Contender::Growing(spec) => {
+                    let spec: FilterSpec = spec.parse()?;
+                    run_growing(&spec, memory_bits, seed, keys, count, &mut outcome.thirds)?;
                 }
                 Contender::Tree(tree) => {
                     let mut simulation = TreeSimulation::new(seed, keys.truth());
