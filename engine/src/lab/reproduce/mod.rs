@@ -17,13 +17,16 @@ mod faulty_stable;
 mod horizontal_slices;
 mod koloniari_2011;
 mod koloniari_2011_trees;
+mod koloniari_slices;
 mod run;
+mod sliced_filter;
 
 use serde::{Serialize, Serializer};
 
 use crate::filter::Citation;
 
 pub use run::{Contender, Duplicates, LevelOutcome, Outcome, Run, RunError, Source};
+pub use sliced_filter::{SiteMetric, SiteOutcome, SliceContender, SliceExperiment};
 
 /// A paper whose tables can be reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +76,8 @@ pub enum Metric {
         /// The number of equal timers.
         equal: usize,
     },
+    /// A quantity that only a filter on many sites has.
+    Sites(SiteMetric),
     /// Observations reported Seen because of a hit at this level of a tree ÷ observations.
     Hits {
         /// The level; 0 is the root.
@@ -93,6 +98,7 @@ impl Metric {
             Metric::Fpr => "FPR %",
             Metric::Fnr => "FNR %",
             Metric::TrueDuplicates { .. } => "true duplicates %",
+            Metric::Sites(metric) => metric.name(),
             Metric::Hits { .. } => "hits %",
             Metric::Accesses { .. } => "accesses %",
         }
@@ -118,7 +124,7 @@ pub struct Cell {
     pub column: &'static str,
     /// The measured quantity.
     pub metric: Metric,
-    /// The published value, in percent. None if the paper gives none. The note says so if the value
+    /// The published value, in the unit of the metric. None if the paper gives none. The note says so if the value
     /// is computed from the paper's formula instead of printed.
     pub paper_value: Option<f64>,
     /// The run that measures it.
@@ -180,10 +186,10 @@ pub struct Reproduced {
     pub column: &'static str,
     /// The measured quantity.
     pub metric: Metric,
-    /// The published value, in percent. None if the paper gives none. The note says so if the value
+    /// The published value, in the unit of the metric. None if the paper gives none. The note says so if the value
     /// is computed from the paper's formula instead of printed.
     pub paper_value: Option<f64>,
-    /// The measured value, in percent.
+    /// The measured value, in the unit of the metric.
     pub measured: Option<f64>,
     /// The relative deviation from the paper's value. None if that is zero or unknown.
     pub deviation: Option<f64>,
@@ -195,7 +201,7 @@ pub struct Reproduced {
 impl Cell {
     /// Returns the cell with the outcome of its run.
     pub fn with(&self, outcome: &Outcome) -> Reproduced {
-        let measured = outcome.percent(self.metric);
+        let measured = outcome.value(self.metric);
         Reproduced {
             schema: 1,
             paper: self.paper,
@@ -349,6 +355,7 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
     let share = match cell.metric {
         Metric::Fpr => distinct_share,
         Metric::Fnr | Metric::TrueDuplicates { .. } => 1.0 - distinct_share,
+        Metric::Sites(_) => return SHAPE_ROUNDS,
         Metric::Hits { .. } | Metric::Accesses { .. } => 1.0,
     };
     let events = cell.run.count_at(scale) as f64 * share * paper_value / 100.0;

@@ -2,6 +2,7 @@
 
 use super::faulty_stable::FaultyStable;
 use super::horizontal_slices::{HorizontalSlices, MAX_EQUAL};
+use super::sliced_filter::{SiteOutcome, SliceContender};
 use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
@@ -12,7 +13,7 @@ use crate::lab::stream::{Stream, StreamSpec};
 use crate::lab::tree_simulation::TreeSimulation;
 use crate::lab::window_truth::WindowTruth;
 use crate::seen_set::CreateError;
-use crate::sites::TreeError;
+use crate::sites::{SlicingError, TreeError};
 
 /// A run at the size of the paper.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +43,8 @@ pub enum Contender {
         /// The number of slices, which share the memory.
         slices: u64,
     },
+    /// A Bloom filter on many sites.
+    Slices(SliceContender),
     /// A tree of Bloom filters, in its text form. Each node has the memory of the run. Keys come
     /// from random leaves.
     Tree(String),
@@ -79,6 +82,9 @@ pub enum RunError {
     /// The filter cannot be created, for example because memory is exhausted.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// The filter cannot be divided in this way.
+    #[error(transparent)]
+    Slicing(#[from] SlicingError),
     /// The tree cannot be built.
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -123,7 +129,7 @@ impl Run {
 }
 
 /// Counts of verdicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The number of first occurrences.
     pub distinct: u64,
@@ -136,6 +142,8 @@ pub struct Outcome {
     /// Duplicates by the number of equal timers, from 1 on. Only counted for
     /// [`Contender::HorizontalSlices`] of timers that need not be equal.
     pub by_equal_timers: [Duplicates; MAX_EQUAL],
+    /// Only counted for [`Contender::Slices`].
+    pub sites: SiteOutcome,
     /// Hits and accesses at each level of a tree.
     pub levels: [LevelOutcome; MAX_LEVELS],
 }
@@ -162,8 +170,8 @@ pub struct Duplicates {
 }
 
 impl Outcome {
-    /// Returns a rate in percent. None if there were no observations to count.
-    pub fn percent(&self, metric: Metric) -> Option<f64> {
+    /// Returns a quantity in its unit. None if there were no observations to count.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
         let (part, whole) = match metric {
             Metric::Fpr => (self.false_positives, self.distinct),
             Metric::Fnr => (self.false_negatives, self.repeats),
@@ -172,6 +180,7 @@ impl Outcome {
                 let counts = index.and_then(|index| self.by_equal_timers.get(index));
                 counts.map_or((0, 0), |it| (it.correct, it.reported))
             }
+            Metric::Sites(metric) => return self.sites.value(metric),
             Metric::Hits { level } => (self.level(level).hits, self.observations()),
             Metric::Accesses { level } => (self.level(level).accesses, self.observations()),
         };
@@ -186,7 +195,7 @@ impl Outcome {
         self.levels.get(level).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, scoreboard: &Scoreboard) {
+    pub(super) fn add(&mut self, scoreboard: &Scoreboard) {
         let end = scoreboard.now();
         self.distinct += end.distinct;
         self.false_positives += end.false_positives;
@@ -199,10 +208,14 @@ impl Job {
     /// Executes the job: minutes at full size, seconds at a scale of 100.
     pub fn execute(&self) -> Result<Outcome, RunError> {
         let mut outcome = Outcome::default();
+        let count = self.run.count_at(self.scale);
+        let memory_bits = self.run.memory_bits_at(self.scale);
+        if let Contender::Slices(slices) = &self.run.contender {
+            let stream = self.run.stream_at(self.scale);
+            return slices.execute(stream, count, memory_bits, self.rounds);
+        }
         for seed in 1..=self.rounds {
-            let count = self.run.count_at(self.scale);
             let keys = self.run.stream_at(self.scale).open(count, seed);
-            let memory_bits = self.run.memory_bits_at(self.scale);
             match &self.run.contender {
                 Contender::Filter(spec) => {
                     let spec: FilterSpec = spec.parse()?;
@@ -221,6 +234,8 @@ impl Job {
                         HorizontalSlices::new(&filter.parse()?, *slices, memory_bits, seed)?;
                     run_sliced(filter, keys, &mut outcome);
                 }
+                // Executed above, with all seeds at once.
+                Contender::Slices(_) => {}
                 Contender::Tree(tree) => {
                     let mut simulation = TreeSimulation::new(seed, keys.truth());
                     simulation.add_tree(&tree.parse()?, memory_bits)?;
