@@ -23,6 +23,7 @@ mod recorded_keys;
 mod reproduce;
 mod run_command;
 mod simulate;
+mod slices;
 mod snapshots;
 mod standard_streams;
 mod store_commands;

@@ -42,7 +42,7 @@ fn stream(text: &str, count: u64) -> (Vec<Fingerprint>, Vec<bool>) {
 type Run = (Vec<Verdict>, Vec<u8>, Registers);
 
 fn sequential_of(filter: &str, memory_bits: u64, keys: &[Fingerprint]) -> Run {
-    let set = SeenSet::builder(&spec(filter)).expect("a filter");
+    let set = SeenSet::builder(spec(filter)).expect("a filter");
     let mut set = set
         .memory_bits(memory_bits)
         .seed(SEED)
@@ -209,7 +209,7 @@ fn forgotten_within(
 fn only_a_row_that_forgets_within_a_block_differs_from_the_sequential_filter() {
     let (keys, _) = stream("shuffle:15", 60_000);
     let plan = plan(1);
-    let set = SeenSet::builder(&spec(FILTER)).expect("a filter");
+    let set = SeenSet::builder(spec(FILTER)).expect("a filter");
     let builder = set.memory_bits(MEMORY_BITS).seed(SEED);
     let mut set = builder.build().expect("small");
     let (mut same, mut different) = (0, 0);

@@ -72,6 +72,7 @@ impl SliceArguments {
                 let k = bits_per_key(filter)?;
                 for &slicing in &self.slices {
                     for &rule in rules {
+                        check_rule(rule, k)?;
                         let settings = SliceSettings {
                             failed: self.failed_of(slicing)?,
                             rule,
@@ -96,6 +97,16 @@ impl SliceArguments {
             ))),
             _ => Ok(self.failed),
         }
+    }
+}
+
+/// With x above k, every key would be New.
+fn check_rule(rule: FailureRule, k: u32) -> Result<(), Failure> {
+    match rule {
+        FailureRule::XOfK { x } | FailureRule::LiveZero { x } if x > k => Err(Failure::Usage(
+            format!("--rule {rule}: a key has only k = {k} bits; x must be 0 to {k}"),
+        )),
+        _ => Ok(()),
     }
 }
 

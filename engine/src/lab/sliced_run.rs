@@ -137,8 +137,9 @@ impl SlicedRun {
         let tests: Vec<u64> = self.filter.traffic().iter().map(|it| it.tests).collect();
         let prediction = SitePrediction::new(*self.filter.plan(), settings.failed, settings.rule)
             .over_stream(end.distinct);
-        // A key that is in error is recorded at once, or not at all: another state.
-        let predictable = settings.primitive == SitePrimitive::TestThenSet;
+        // This rule drops keys whose bits are not all set, and test-and-set has then set them.
+        let is_x_of_k = matches!(settings.rule, FailureRule::XOfK { .. });
+        let predictable = !is_x_of_k || settings.primitive != SitePrimitive::TestAndSet;
         SlicedSummary {
             schema: 1,
             filter: format!("bloom:k={}", settings.k),
@@ -221,7 +222,8 @@ pub struct SlicedSummary {
     pub fpr_n: Option<f64>,
     /// `fn` ÷ `count`.
     pub fnr_n: Option<f64>,
-    /// The predicted `fpr`. None unless keys are recorded by `test-then-set`.
+    /// The predicted `fpr`. None if there is no formula: `x-of-k` with
+    /// `test-and-set`.
     pub predicted_fpr: Option<f64>,
     /// The predicted `fnr`.
     pub predicted_fnr: Option<f64>,

@@ -1,4 +1,5 @@
-//! Figures 5, 7 and 9 of Koloniari, Ntarmos, Pitoura, Souravlias, 2011.
+//! Figures 5, 7 and 9 of Koloniari, Ntarmos, Pitoura, Souravlias, 2011: single filters and timers.
+//! `koloniari_slices.rs` has the slices of Figures 1, 5 and 7.
 //!
 //! The paper prints its results as curves, without numbers, and its data are not available. So
 //! two kinds of comparison are possible.
@@ -18,24 +19,24 @@
 //! log, uniform or Zipf distributed. The log itself is skewed.
 
 use super::horizontal_slices::MAX_EQUAL;
-use super::{Cell, CellPosition, Contender, Metric, Run, Source};
+use super::{Cell, CellPosition, Contender, Metric, Run, Source, koloniari_slices};
 
-const ID: &str = "001";
+pub(super) const ID: &str = "001";
 const COUNT: u64 = 100_000;
 /// The distinct keys of the web log, in percent. The paper prints 4,300 keys, a misprint: its
 /// filters are sized for about 16,850.
-const WEB_LOG_PERCENT: f64 = 16.85;
+pub(super) const WEB_LOG_PERCENT: f64 = 16.85;
 
 /// Data whose distinct keys are known.
-struct Dataset {
-    figure: &'static str,
-    name: &'static str,
-    distinct_percent: f64,
+pub(super) struct Dataset {
+    pub figure: &'static str,
+    pub name: &'static str,
+    pub distinct_percent: f64,
     /// The bits of the filter for each P.
-    memory_bits: [u64; 3],
+    pub memory_bits: [u64; 3],
 }
 
-const DATASETS: [Dataset; 3] = [
+pub(super) const DATASETS: [Dataset; 3] = [
     Dataset {
         figure: "Figure 5",
         name: "web log",
@@ -57,16 +58,16 @@ const DATASETS: [Dataset; 3] = [
 ];
 
 /// P and, both in percent, the mean of Eq. 2 over a stream at whose end it is P.
-const SIZED_FOR: [(u64, f64); 3] = [(2, 0.467), (5, 1.232), (8, 2.046)];
+pub(super) const SIZED_FOR: [(u64, f64); 3] = [(2, 0.467), (5, 1.232), (8, 2.046)];
 const APPEND_ONLY_K: u64 = 4;
-const MEAN_NOTE: &str = "the paper plots this rate without numbers; the value is its Eq. 2, averaged over the stream \
+pub(super) const MEAN_NOTE: &str = "the paper plots this rate without numbers; the value is its Eq. 2, averaged over the stream \
      from the empty filter to P; the paper rounds the size of the filter, which changes the rate \
      by up to 1 %, and the standard error of the measurement is 1 to 3 %";
 
 /// Timers per key in Figure 9, as in the paper.
 const K: u64 = 8;
 /// As in the paper's other experiments.
-const SLICES: u64 = 40;
+pub(super) const SLICES: u64 = 40;
 /// Not printed in the paper.
 const TIMERS: u64 = 6000;
 const TIMER_BITS: u64 = 10;
@@ -105,7 +106,13 @@ pub(super) fn cells() -> Vec<Cell> {
         let rates = (1..=K).flat_map(|equal| error_rates(name, *source, equal));
         duplicates.chain(rates)
     });
-    means.chain(timers).collect()
+    let mut cells: Vec<Cell> = means
+        .chain(timers)
+        .chain(koloniari_slices::cells())
+        .collect();
+    // The cells of a figure come from several experiments.
+    cells.sort_by_key(|cell| cell.table);
+    cells
 }
 
 /// The false positive rate over a whole stream.

@@ -19,7 +19,9 @@ mod horizontal_slices;
 mod koloniari_2011;
 mod koloniari_2011_trees;
 mod koloniari_growth;
+mod koloniari_slices;
 mod run;
+mod sliced_filter;
 
 use serde::{Serialize, Serializer};
 
@@ -27,6 +29,7 @@ use crate::filter::Citation;
 
 pub use koloniari_growth::Third;
 pub use run::{Contender, Duplicates, LevelOutcome, Outcome, Run, RunError, Source};
+pub use sliced_filter::{SiteMetric, SiteOutcome, SliceContender, SliceExperiment};
 
 /// A paper whose tables can be reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +91,8 @@ pub enum Metric {
         /// The number of equal timers.
         equal: usize,
     },
+    /// A quantity that only a filter on many sites has.
+    Sites(SiteMetric),
     /// Observations reported Seen because of a hit at this level of a tree ÷ observations.
     Hits {
         /// The level; 0 is the root.
@@ -140,6 +145,7 @@ impl Metric {
             Metric::Fpr => "FPR %",
             Metric::Fnr => "FNR %",
             Metric::TrueDuplicates { .. } => "true duplicates %",
+            Metric::Sites(metric) => metric.name(),
             Metric::Hits { .. } => "hits %",
             Metric::Accesses { .. } => "accesses %",
             Metric::Wfp => "weighted FP %",
@@ -413,6 +419,7 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
         Metric::Filters { .. } | Metric::FilterChanges { .. } => return SHAPE_ROUNDS,
         Metric::Fpr | Metric::FprInThird { .. } => distinct_share,
         Metric::Fnr | Metric::TrueDuplicates { .. } => 1.0 - distinct_share,
+        Metric::Sites(_) => return SHAPE_ROUNDS,
         // Only measured on trees, or on streams with importance.
         _ => 1.0,
     };

@@ -3,6 +3,7 @@
 use super::faulty_stable::FaultyStable;
 use super::horizontal_slices::{HorizontalSlices, MAX_EQUAL};
 use super::koloniari_growth::{THIRDS, Third, run_growing};
+use super::sliced_filter::{SiteOutcome, SliceContender};
 use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
@@ -14,7 +15,7 @@ use crate::lab::tree_simulation::TreeSimulation;
 use crate::lab::weights::Weights;
 use crate::lab::window_truth::WindowTruth;
 use crate::seen_set::CreateError;
-use crate::sites::TreeError;
+use crate::sites::{SlicingError, TreeError};
 
 /// A run at the size of the paper.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +45,8 @@ pub enum Contender {
         /// The number of slices, which share the memory.
         slices: u64,
     },
+    /// A Bloom filter on many sites.
+    Slices(SliceContender),
     /// A tree of Bloom filters, in its text form. Each node has the memory of the run. Keys come
     /// from random leaves.
     Tree(String),
@@ -106,6 +109,9 @@ pub enum RunError {
     /// The filter cannot be created, for example because memory is exhausted.
     #[error(transparent)]
     Create(#[from] CreateError),
+    /// The filter cannot be divided in this way.
+    #[error(transparent)]
+    Slicing(#[from] SlicingError),
     /// The tree cannot be built.
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -162,7 +168,7 @@ impl Run {
 }
 
 /// Counts of verdicts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The number of first occurrences.
     pub distinct: u64,
@@ -177,6 +183,8 @@ pub struct Outcome {
     pub by_equal_timers: [Duplicates; MAX_EQUAL],
     /// The thirds of the stream. Only counted for [`Contender::Growing`].
     pub thirds: [Third; THIRDS],
+    /// Only counted for [`Contender::Slices`].
+    pub sites: SiteOutcome,
     /// Hits and accesses at each level of a tree.
     pub levels: [LevelOutcome; MAX_LEVELS],
     /// Counts by importance, if the stream has importance.
@@ -234,6 +242,7 @@ impl Outcome {
                 let counts = self.by_equal_timers.get(equal.checked_sub(1)?)?;
                 percent(counts.correct, counts.reported)
             }
+            Metric::Sites(metric) => self.sites.value(metric),
             Metric::Hits { level } => percent(self.level(level).hits, all),
             Metric::Accesses { level } => percent(self.level(level).accesses, all),
             Metric::Wfp => self.weights.wfp().map(|share| 100.0 * share),
@@ -265,7 +274,7 @@ impl Outcome {
         self.levels.get(level).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, scoreboard: &Scoreboard) {
+    pub(super) fn add(&mut self, scoreboard: &Scoreboard) {
         let end = scoreboard.now();
         self.distinct += end.distinct;
         self.false_positives += end.false_positives;
@@ -278,10 +287,14 @@ impl Job {
     /// Executes the job: minutes at full size, seconds at a scale of 100.
     pub fn execute(&self) -> Result<Outcome, RunError> {
         let mut outcome = Outcome::default();
+        let count = self.run.count_at(self.scale);
+        let memory_bits = self.run.memory_bits_at(self.scale);
+        if let Contender::Slices(slices) = &self.run.contender {
+            let stream = self.run.stream_at(self.scale);
+            return slices.execute(stream, count, memory_bits, self.rounds);
+        }
         for seed in 1..=self.rounds {
-            let count = self.run.count_at(self.scale);
             let keys = self.run.stream_at(self.scale).open(count, seed);
-            let memory_bits = self.run.memory_bits_at(self.scale);
             match &self.run.contender {
                 Contender::Filter(spec) => {
                     let spec: FilterSpec = spec.parse()?;
@@ -319,6 +332,8 @@ impl Job {
                     let spec: FilterSpec = spec.parse()?;
                     run_growing(&spec, memory_bits, seed, keys, count, &mut outcome.thirds)?;
                 }
+                // Executed above, with all seeds at once.
+                Contender::Slices(_) => {}
                 Contender::Tree(tree) => {
                     let mut simulation = TreeSimulation::new(seed, keys.truth());
                     simulation.add_tree(&tree.parse()?, memory_bits)?;
