@@ -135,6 +135,9 @@ fn bits_per_key(filter: &FilterSpec) -> Result<u32, Failure> {
     k.ok_or_else(refused)
 }
 
+/// The header of a column, whether it is shown, and its cells.
+type Column<'a> = (&'a str, bool, &'a dyn Fn(&SlicedSummary) -> String);
+
 pub fn as_table(runs: &[SlicedSummary]) -> String {
     let Some(first) = runs.first() else {
         return String::new();
@@ -143,7 +146,7 @@ pub fn as_table(runs: &[SlicedSummary]) -> String {
     let has_unknown = runs.iter().any(|run| run.unknown > 0);
     let has_claims = runs.iter().any(|run| run.messages_claim > Some(0.0));
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |it| format!("{it:.3}"));
-    let columns: &[(&str, bool, &dyn Fn(&SlicedSummary) -> String)] = &[
+    let columns: &[Column<'_>] = &[
         ("slices", true, &|run| run.slices.clone()),
         ("filter", true, &|run| run.filter.clone()),
         ("memory", true, &|run| {
