@@ -162,7 +162,7 @@ mod tests {
     fn filters_grow_and_shrink_as_the_paper_says() {
         let filters = |outcome: &Outcome, third| {
             outcome
-                .percent(Metric::Filters { third })
+                .value(Metric::Filters { third })
                 .expect("observations")
         };
         for rule in RULES {
