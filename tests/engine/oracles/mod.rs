@@ -321,7 +321,7 @@ proptest! {
             let key = Fingerprint(match kind {
                 0 => number,
                 1 => (3 << 62) | (number >> 20),
-                _ => (number % 3 << 62) | (number >> 9),
+                _ => ((number % 3) << 62) | (number >> 9),
             });
             if forget && !known.is_empty() {
                 let key = known[number as usize % known.len()];
@@ -357,7 +357,7 @@ proptest! {
         let mut states = [fresh(), fresh(), fresh()];
         let mut oracles = [oracle(), oracle(), oracle()];
         let keys: Vec<(Fingerprint, u64)> = steps.into_iter().map(|(number, kind, which)| {
-            (Fingerprint(if kind == 0 { number } else { number % 3 << 62 | number >> 9 }), which)
+            (Fingerprint(if kind == 0 { number } else { ((number % 3) << 62) | (number >> 9) }), which)
         }).collect();
         let mut all_recorded = true;
         for reversed in [false, true] {
