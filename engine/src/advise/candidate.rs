@@ -6,7 +6,7 @@
 //! give fewer false positives and room for fewer keys.
 
 use super::question::{Preference, Question};
-use crate::filter::{FilterSpec, Kind, Origin, PossibleErrors, Value, presets, registry};
+use crate::filter::{FilterSpec, Kind, Origin, PossibleErrors, Value};
 
 /// Returns whether a filter comes from one of the three papers on duplicates in streams. These
 /// filters are tried like the others, and left out if a Bloom filter is at least as good on both
@@ -99,41 +99,10 @@ pub(super) fn of_question(question: &Question<'_>) -> Vec<FilterSpec> {
 
 /// Returns the configurations to run over the question's sample.
 pub(super) fn for_trial_of(question: &Question<'_>) -> Vec<FilterSpec> {
-    let mut filters = match question.window {
+    match question.window {
         None => for_trial(question.bits_per_key(), question.preference),
         Some(_) => of_question(question),
-    };
-    if question.weighted && question.window.is_none() {
-        filters.extend(importance_candidates(question.preference));
     }
-    filters
-}
-
-/// Returns the configurations of filters that use importance.
-pub(super) fn importance_candidates(preference: Preference) -> Vec<FilterSpec> {
-    // All of them err in both ways.
-    if preference != Preference::Balanced {
-        return Vec::new();
-    }
-    let mut texts: Vec<String> = Vec::new();
-    for (k, p) in [(2, 1), (2, 4), (4, 1), (4, 3), (4, 7)] {
-        for preset in presets() {
-            texts.push(format!("{}:k={k},p={p},max=4", preset.name));
-        }
-        for name in ["ibf1", "ibf2", "ibf5", "ibf6"] {
-            texts.push(format!("{name}:k={k},p={p},max=4,map=ceil"));
-        }
-    }
-    let all = registry().iter().copied();
-    let others = all.filter(|it| it.needs.importance && it.name != "ibf");
-    let mut filters = parsed(&texts);
-    filters.extend(others.map(FilterSpec::with_defaults));
-    filters
-}
-
-/// Returns whether a filter uses importance.
-pub(super) fn uses_importance(filter: &FilterSpec) -> bool {
-    filter.descriptor().needs.importance
 }
 
 /// Returns the configurations to run over a sample: more than for theory, because theory is less
@@ -333,8 +302,8 @@ mod tests {
 
     #[test]
     fn tables_are_as_wide_as_their_keys_fit() {
-        assert_eq!(table_widths(None), Vec::<u64>::new());
-        assert_eq!(table_widths(Some(3.0)), Vec::<u64>::new());
+        assert!(table_widths(None).is_empty());
+        assert!(table_widths(Some(3.0)).is_empty());
         assert_eq!(table_widths(Some(4.0)), [1]);
         assert_eq!(table_widths(Some(16.0)), [13, 12, 11]);
         assert_eq!(table_widths(Some(64.0)), [32, 31, 30]);
