@@ -106,7 +106,7 @@ fn help() -> String {
          dedupstore simulate access.log --field 7 --window 7d --time-field 4\n  \
          dedupstore simulate access.log --field 7 --tree dense:levels=3,fanout=4 --producer-field 1\n  \
          dedupstore simulate --stream shuffle:60 --count 10M --memory 1.28MiB --filter rlbsbf:k=2\n  \
-         dedupstore simulate --stream shuffle:20 --count 100k --memory-bits 169700 --slices vertical:40 --failed 8 --rule live-zero:x=3\n\n\
+         dedupstore simulate links.txt --slices vertical:40 --failed 8 --rule live-zero:x=3\n\n\
          {}\n\n{}",
         simulate_slices::JSON_KEYS,
         streams_help()

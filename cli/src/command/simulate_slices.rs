@@ -10,36 +10,38 @@ use crate::error::Failure;
 use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
+/// The heading of these options in the help.
+const HEADING: &str = "Many sites";
+
 /// The options that divide a filter.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Many sites")]
 pub struct SliceArguments {
     /// Divide a Bloom filter among sites, and count messages; can be repeated. `horizontal:40`: a
     /// hash chooses one of 40 small filters; `vertical:40`: each site has a range of the bits;
     /// `diced:8x5`: 8 horizontal slices, each in 5 vertical ones; `diced:8x5,order=v-h`: the other
     /// way round; `general:40,k1=2`: two chosen slices with k/2 bits each
-    #[arg(long = "slices", value_name = "SLICES", conflicts_with = "window")]
+    #[arg(long = "slices", value_name = "SLICES", help_heading = HEADING, conflicts_with = "window")]
     slices: Vec<Slicing>,
 
     /// The number of sites that have failed; the seed chooses them
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "slices",
+    #[arg(long, value_name = "N", help_heading = HEADING, default_value_t = 0, requires = "slices",
           value_parser = value_parsers::count)]
     failed: u64,
 
     /// What is decided if sites have failed; can be repeated. `seen`, `new`: missing bits count as
     /// set, or as clear; `live-zero:x=4`: seen if all live bits are set, at least 4 of them;
     /// `x-of-k:x=4`: seen if at least 4 live bits are set; `unknown`: say so [default: seen]
-    #[arg(long = "rule", value_name = "RULE", requires = "slices")]
+    #[arg(long = "rule", value_name = "RULE", help_heading = HEADING, requires = "slices")]
     rules: Vec<FailureRule>,
 
     /// How sites are tested: `parallel`, or `pipelined`, one after the other until the answer is
     /// known
-    #[arg(long, value_name = "HOW", default_value_t = Testing::Parallel, requires = "slices")]
+    #[arg(long, value_name = "HOW", help_heading = HEADING, default_value_t = Testing::Parallel, requires = "slices")]
     testing: Testing,
 
     /// How a key is recorded: `test-then-set`, `test-and-set`, or `claim`, which lets only one of
     /// several producers be told New
-    #[arg(long, value_name = "HOW", default_value_t = SitePrimitive::TestThenSet, requires = "slices")]
+    #[arg(long, value_name = "HOW", help_heading = HEADING, default_value_t = SitePrimitive::TestThenSet, requires = "slices")]
     primitive: SitePrimitive,
 }
 
@@ -135,6 +137,9 @@ fn bits_per_key(filter: &FilterSpec) -> Result<u32, Failure> {
     k.ok_or_else(refused)
 }
 
+/// The header of a column, whether it is shown, and its cells.
+type Column<'a> = (&'a str, bool, &'a dyn Fn(&SlicedSummary) -> String);
+
 pub fn as_table(runs: &[SlicedSummary]) -> String {
     let Some(first) = runs.first() else {
         return String::new();
@@ -143,7 +148,7 @@ pub fn as_table(runs: &[SlicedSummary]) -> String {
     let has_unknown = runs.iter().any(|run| run.unknown > 0);
     let has_claims = runs.iter().any(|run| run.messages_claim > Some(0.0));
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |it| format!("{it:.3}"));
-    let columns: &[(&str, bool, &dyn Fn(&SlicedSummary) -> String)] = &[
+    let columns: &[Column<'_>] = &[
         ("slices", true, &|run| run.slices.clone()),
         ("filter", true, &|run| run.filter.clone()),
         ("memory", true, &|run| {

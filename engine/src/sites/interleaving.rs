@@ -385,6 +385,9 @@ mod tests {
                 "k = {k}, {testing}, {producers}"
             );
             assert!(found.total() > 20, "{}", found.total());
+            if (k, testing, producers) == (2, Testing::Parallel, 2) {
+                assert_eq!(found.total(), 1544);
+            }
         }
     }
 

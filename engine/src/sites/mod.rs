@@ -20,6 +20,7 @@
 //! filtering for duplicate elimination", 2011, sections 2 and 3.
 
 mod bit_site;
+mod claim;
 mod failure_rule;
 mod interleaving;
 mod map_reduce;

@@ -29,15 +29,15 @@ use crate::fingerprint::Fingerprint;
 /// ```
 #[derive(Clone, Debug)]
 pub struct SlicedFilter<G> {
-    plan: SlicePlan,
-    sites: G,
+    pub(super) plan: SlicePlan,
+    pub(super) sites: G,
     rule: FailureRule,
     testing: Testing,
     primitive: SitePrimitive,
-    traffic: Vec<Traffic>,
+    pub(super) traffic: Vec<Traffic>,
     round: Round,
     /// Which sites failed to answer during the present observation.
-    failed: Vec<bool>,
+    pub(super) failed: Vec<bool>,
 }
 
 impl SlicedFilter<Vec<BitSite>> {
@@ -202,35 +202,6 @@ impl<G: SiteGroup> SlicedFilter<G> {
         if verdict.is_new() {
             self.round.change_operation(asked, Operation::Set);
             self.exchange(asked..self.round.len());
-        }
-        verdict
-    }
-
-    /// Decides between producers that have found the same key New at the same time: only one of
-    /// them gets the claim. It tests again while it holds the claim, because another one may have
-    /// recorded the key and released its claim in the meantime.
-    fn claim_and_set(&mut self, key: Fingerprint) -> SiteVerdict {
-        let mut holder = None;
-        let sites: Vec<usize> = self.plan.site_bits_of(key).map(|bit| bit.site).collect();
-        for (index, &site) in sites.iter().enumerate() {
-            if self.failed[site] || sites[..index].contains(&site) {
-                continue;
-            }
-            let claimed = self.sites.claim(site, key);
-            self.traffic[site].count_claim(claimed.is_ok());
-            match claimed {
-                Ok(false) => return SiteVerdict::Seen,
-                Ok(true) => {
-                    holder = Some(site);
-                    break;
-                }
-                Err(_) => self.failed[site] = true,
-            }
-        }
-        let verdict = self.test_and_set(key);
-        if let Some(site) = holder {
-            let released = self.sites.release(site, key);
-            self.traffic[site].count_claim(released.is_ok());
         }
         verdict
     }

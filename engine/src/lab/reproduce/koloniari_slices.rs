@@ -279,7 +279,7 @@ mod tests {
         };
         let row = "(b) f = 4, P_max = 15 %";
         assert!((value("Figure 1", row, "vertical") - 10.1).abs() < 0.05);
-        assert!((value("Figure 1", row, "horizontal") - 30.2).abs() < 0.05);
+        assert!((value("Figure 1", row, "horizontal") - 30.15).abs() < 0.01);
         let row = "(a) 20 % of the sites failed";
         assert!((value("Figure 1", row, "horizontal") - 21.6).abs() < 1e-9);
         assert!((value("Figure 1", row, "vertical") - 6.295).abs() < 0.01);
