@@ -31,6 +31,7 @@ mod older_image_fallback;
 mod options;
 mod oracles;
 mod papers;
+mod quotient;
 mod registered_filters;
 mod source_files;
 mod store;

@@ -36,6 +36,8 @@ const EXPECTED: &[Expected] = &[
     of("bloom:k=6", (0.01, 0.0), (0.06, 0.0)),
     of("bloom:k=3,layout=partitioned", (0.01, 0.0), (0.06, 0.0)),
     of("counting", (0.01, 0.0), (0.06, 0.0)),
+    of("quotient:bits=2", (0.01, LOOSE), (0.06, LOOSE)),
+    of("quotient:bits=4,doublings=8", (0.01, LOOSE), (0.06, LOOSE)),
     of("stable", (0.015, 0.01), (0.06, 0.06)),
     of("stable:k=3,p=20,max=3", (0.015, 0.01), (0.06, 0.06)),
     of("stable:k=1,p=1,max=1", (0.015, 0.01), (0.06, 0.06)),

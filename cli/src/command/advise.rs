@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dedupstore::DEFAULT_MEMORY;
 use dedupstore::advise::{
-    Advice, Confidence, Estimate, Preference, Question, advise, minimum_memory,
+    Advice, Confidence, Estimate, Preference, Question, RatesBy, advise, minimum_memory,
 };
 use dedupstore::lines::KeyRule;
 use dedupstore_view::key_options_quoted;
@@ -66,6 +66,11 @@ pub struct Arguments {
     #[arg(long, value_name = "WHICH", default_value = "balanced")]
     prefer: Prefer,
 
+    /// Which rates decide: their means over the stream, or those at its end, when the filter holds
+    /// all keys
+    #[arg(long, value_name = "WHICH", default_value = "mean")]
+    by: By,
+
     #[command(flatten)]
     key: KeyArguments,
 
@@ -84,6 +89,25 @@ pub enum Prefer {
     NoDrops,
     /// Prefer filters that let no repeat through
     NoRepeats,
+}
+
+/// The value of `--by`; see [`RatesBy`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// The means over the stream, which starts with an empty filter
+    #[default]
+    Mean,
+    /// The rates at the end, predicted by formulas
+    End,
+}
+
+impl From<By> for RatesBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Mean => RatesBy::Mean,
+            By::End => RatesBy::End,
+        }
+    }
 }
 
 impl From<Prefer> for Preference {
@@ -151,6 +175,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         cost_fp: arguments.cost_fp,
         cost_fn: arguments.cost_fn,
         preference: arguments.prefer.into(),
+        rates_by: arguments.by.into(),
         sample: log.as_ref().map(|log| &log.sample),
         ..Question::of_memory(memory_bits(&arguments, distinct)?)
     };
@@ -213,8 +238,15 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
         value_parsers::show_bits(question.memory_bits),
         advice.reason
     );
+    let (when, by) = match question.rates_by {
+        RatesBy::Mean => ("over the whole stream", by_mean(choice)),
+        RatesBy::End => (
+            "at the end of the stream, with all keys",
+            "Ranked by these rates; --by mean ranks by the means over the stream.".to_owned(),
+        ),
+    };
     text += &format!(
-        "Expected over the whole stream: false positive rate {}, false negative rate {}{}.\n{}\n",
+        "Expected {when}: false positive rate {}, false negative rate {}{}.\n{by}\n{}\n",
         percent(Some(choice.fpr)),
         percent(Some(choice.fnr)),
         ranges(choice),
@@ -224,10 +256,16 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
         text += &format!("For comparison: {papers}.\n");
     }
     if let Some(least) = advice.least_fpr.filter(|_| question.window.is_none()) {
+        let others = match question.rates_by {
+            RatesBy::Mean => {
+                " The other rates are means over the stream, which starts with an empty filter, \
+                 and can be lower."
+            }
+            RatesBy::End => "",
+        };
         text += &format!(
             "Lower bound: at the end of the stream, when it holds all keys, no filter in this memory \
-             that misses no repeat has a false positive rate below {}. The other rates are means \
-             over the stream, which starts with an empty filter, and can be lower.\n",
+             that misses no repeat has a false positive rate below {}.{others}\n",
             percent(Some(least))
         );
     }
@@ -248,12 +286,13 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
                 percent(Some(estimate.fpr)),
                 percent(Some(estimate.fnr)),
                 percent(Some(estimate.cost)),
+                percent(estimate.end_fpr),
             ]
         })
         .collect();
     text += &format!(
         "\n{}\n{}\n",
-        render(&["filter", "FPR", "FNR", "cost/key"], &rows),
+        render(&["filter", "FPR", "FNR", "cost/key", "FPR at end"], &rows),
         create_line(question, advice, rule)
     );
     if let Some(growing) = growing(question) {
@@ -273,6 +312,18 @@ fn growing(question: &Question<'_>) -> Option<Choice> {
     let is_unknown = question.distinct.is_none() && question.window.is_none();
     let growing = is_unknown.then(|| growing_filter::up_to(question.memory_bits, DEFAULT_FPR));
     growing.and_then(Result::ok)
+}
+
+/// Says that means decide, and what the false positive rate is at the end.
+fn by_mean(choice: &Estimate) -> String {
+    let end = match choice.end_fpr {
+        Some(rate) => format!(
+            " At its end the false positive rate is {}.",
+            percent(Some(rate))
+        ),
+        None => String::new(),
+    };
+    format!("Ranked by the means over the stream; --by end ranks by the rates at its end.{end}")
 }
 
 /// Returns the best other filters and those that the text names, the cheapest first.
@@ -345,6 +396,7 @@ fn as_json(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Value {
             "fnr": estimate.fnr,
             "fpr_range": estimate.fpr_range,
             "fnr_range": estimate.fnr_range,
+            "end_fpr": estimate.end_fpr,
             "cost": estimate.cost,
         })
     };
@@ -377,6 +429,7 @@ fn as_json(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> Value {
         "memory_bits": question.memory_bits,
         "window": question.window,
         "distinct": question.distinct,
+        "rates_by": question.rates_by.name(),
         "bits_a_key": question.bits_per_key(),
         "fpr": advice.choice.fpr,
         "fnr": advice.choice.fnr,

@@ -1,12 +1,12 @@
 //! Ranks the candidates and gives the advice.
 
 use super::cheaper::{self, Cheaper};
-use super::question::Question;
+use super::question::{Question, RatesBy};
 use super::trial::Trial;
 use super::{assumed, candidate, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::seen_set::CreateError;
-use crate::theory::information;
+use crate::theory::{information, predict};
 
 /// Candidates whose costs differ by at most this factor count as equal; the one that touches
 /// the fewest cache lines is preferred.
@@ -30,6 +30,9 @@ pub struct Estimate {
     pub fpr: f64,
     /// False negative rate: the share of repeats that are missed.
     pub fnr: f64,
+    /// The predicted FPR at the end of the stream, when the filter has observed all keys. None if
+    /// there is no formula.
+    pub end_fpr: Option<f64>,
     /// The lowest and the highest FPR on the assumed streams.
     pub fpr_range: (f64, f64),
     /// The lowest and the highest FNR on the assumed streams.
@@ -122,7 +125,10 @@ pub struct Advice {
 }
 
 pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
-    let trial = Trial::of(question);
+    let trial = match question.rates_by {
+        RatesBy::Mean => Trial::of(question),
+        RatesBy::End => None,
+    };
     let estimates = match &trial {
         Some(trial) => measured::estimates(question, trial)?,
         None => assumed::estimates(question),
@@ -179,6 +185,17 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
         let is_same = |it: &Estimate| it.filter == estimate.filter;
         if !is_same(&choice) && !compared.iter().any(is_same) {
             compared.push(estimate);
+        }
+    }
+    let mut choice = choice;
+    if let Some(trial) = &trial {
+        let workload = trial.workload();
+        let shown = std::iter::once(&mut choice)
+            .chain(&mut runners_up)
+            .chain(&mut compared);
+        for estimate in shown {
+            let prediction = predict(&estimate.filter, trial.memory_bits, &workload);
+            estimate.end_fpr = prediction.map(|prediction| prediction.end().fpr);
         }
     }
     Ok(Advice {

@@ -9,7 +9,7 @@
 
 use super::advice::{Confidence, Estimate, Estimates};
 use super::candidate;
-use super::question::{Preference, Question};
+use super::question::{Preference, Question, RatesBy};
 use crate::filter::FilterSpec;
 use crate::theory::{GapHistogram, Workload, predict};
 
@@ -113,31 +113,33 @@ fn estimate_all(question: &Question<'_>, filters: &[FilterSpec]) -> Vec<Estimate
     let streams = streams(question);
     let estimate = |filter: &FilterSpec| {
         let (mut fpr, mut fnr, mut logarithm) = (0.0, 0.0, 0.0);
+        let mut end_fpr = 0.0;
         let (mut cost, mut costs) = (0.0, Vec::new());
         let (mut fpr_range, mut fnr_range) = ((1.0f64, 0.0f64), (1.0f64, 0.0f64));
         for stream in &streams {
             let predicted = predict(filter, question.memory_bits, stream)?;
             let first_share = stream.distinct() / stream.count().max(1.0);
-            let cost_here = question.cost(predicted.fpr, predicted.fnr, first_share);
-            fpr += predicted.fpr;
-            fnr += predicted.fnr;
+            let end = predicted.end();
+            let (fpr_here, fnr_here) = match question.rates_by {
+                RatesBy::Mean => (predicted.fpr, predicted.fnr),
+                RatesBy::End => (end.fpr, end.fnr),
+            };
+            let cost_here = question.cost(fpr_here, fnr_here, first_share);
+            fpr += fpr_here;
+            fnr += fnr_here;
+            end_fpr += end.fpr;
             cost += cost_here;
             logarithm += libm::log(cost_here + NEGLIGIBLE);
             costs.push(cost_here);
-            fpr_range = (
-                fpr_range.0.min(predicted.fpr),
-                fpr_range.1.max(predicted.fpr),
-            );
-            fnr_range = (
-                fnr_range.0.min(predicted.fnr),
-                fnr_range.1.max(predicted.fnr),
-            );
+            fpr_range = (fpr_range.0.min(fpr_here), fpr_range.1.max(fpr_here));
+            fnr_range = (fnr_range.0.min(fnr_here), fnr_range.1.max(fnr_here));
         }
         let n = streams.len() as f64;
         Some(Estimate {
             filter: filter.clone(),
             fpr: fpr / n,
             fnr: fnr / n,
+            end_fpr: Some(end_fpr / n),
             fpr_range,
             fnr_range,
             cost: cost / n,

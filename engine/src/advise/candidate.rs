@@ -50,6 +50,8 @@ pub fn candidates(bits_per_key: Option<f64>, preference: Preference) -> Vec<Filt
             if bits_per_key.is_some() {
                 texts.extend(blooms);
             }
+            let tables = table_widths(bits_per_key).into_iter();
+            texts.extend(tables.map(|bits| format!("quotient:bits={bits}")));
             texts.extend(forgetting());
         }
     }
@@ -134,7 +136,8 @@ pub(super) fn neighbours(filter: &FilterSpec, preference: Preference) -> Vec<Fil
     let mut texts: Vec<(&'static str, String)> = Vec::new();
     for (parameter, value) in filter.values() {
         match (parameter.kind, value) {
-            _ if OF_THE_WINDOW.contains(&parameter.name) => {}
+            // Growth changes neither rate.
+            _ if OF_THE_WINDOW.contains(&parameter.name) || parameter.name == "doublings" => {}
             (_, Value::Integer(number)) => {
                 let step = (number / 8).max(1);
                 let around = [number.checked_sub(step), Some(number + step)];
@@ -202,6 +205,17 @@ fn bloom_widths(bits_per_key: Option<f64>) -> Vec<u64> {
     ((0.7 * best).max(1.0) as u64..=(1.4 * best) as u64 + 1).collect()
 }
 
+/// Returns the widest fingerprints for which a table of 95 % load has room, and narrower ones for
+/// small tables, of which a larger part is not for keys. None if the number of keys is unknown: a
+/// full table records no more keys.
+fn table_widths(bits_per_key: Option<f64>) -> Vec<u64> {
+    const LOAD: f64 = 0.95;
+    const METADATA_BITS: f64 = 2.125;
+    let widest = bits_per_key.map_or(0.0, |bits| LOAD * bits - METADATA_BITS);
+    let widest = widest.clamp(0.0, 32.0) as u64;
+    (widest.saturating_sub(2).max(1)..=widest).rev().collect()
+}
+
 /// Returns configurations of filters that forget old keys.
 fn forgetting() -> Vec<String> {
     let mut texts = vec!["buffer:policy=lru".to_owned()];
@@ -267,7 +281,7 @@ mod tests {
             let (widths, blooms) = (widths(bits).len(), bloom_widths(bits).len());
             let count = |preference| candidates(bits, preference).len();
             let bits_set = match bits {
-                Some(_) => 4 * widths + blooms,
+                Some(_) => 4 * widths + blooms + table_widths(bits).len(),
                 None => 3 * widths,
             };
             assert_eq!(count(Preference::Balanced), bits_set + forgetting().len());
@@ -284,6 +298,15 @@ mod tests {
             assert_eq!(count(Preference::NoRepeats), timers + 8);
             assert_eq!(count(Preference::NoDrops), 3);
         }
+    }
+
+    #[test]
+    fn tables_are_as_wide_as_their_keys_fit() {
+        assert_eq!(table_widths(None), []);
+        assert_eq!(table_widths(Some(3.0)), []);
+        assert_eq!(table_widths(Some(4.0)), [1]);
+        assert_eq!(table_widths(Some(16.0)), [13, 12, 11]);
+        assert_eq!(table_widths(Some(64.0)), [32, 31, 30]);
     }
 
     #[test]

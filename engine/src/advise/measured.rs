@@ -233,6 +233,7 @@ impl<'a> Round<'a> {
             filter: result.filter.clone(),
             fpr,
             fnr,
+            end_fpr: None,
             fpr_range: (fpr, fpr),
             fnr_range: (fnr, fnr),
             cost,

@@ -23,7 +23,7 @@ mod trial;
 pub use advice::{Advice, Confidence, Estimate};
 pub use candidate::{candidates, is_from_papers, paper_candidates, window_candidates};
 pub use cheaper::{Cheaper, WhyNotChosen};
-pub use question::{Preference, Question};
+pub use question::{Preference, Question, RatesBy};
 pub use sample::Sample;
 pub use sizing::{Size, minimum_memory};
 

@@ -23,6 +23,30 @@ impl Preference {
     ];
 }
 
+/// Which rates decide.
+///
+/// A filter that forgets nothing makes few errors while it is nearly empty and most of them at the
+/// end. A Bloom filter gains more from that than a table of fingerprints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RatesBy {
+    /// The means over the stream, which starts with an empty filter.
+    #[default]
+    Mean,
+    /// The rates at the end of the stream, when the filter has observed all expected keys. They are
+    /// predicted; a sample only tells the number of keys.
+    End,
+}
+
+impl RatesBy {
+    /// Returns the name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RatesBy::Mean => "mean",
+            RatesBy::End => "end",
+        }
+    }
+}
+
 /// A memory size, what is known about the stream, and what is wanted. Only the memory is
 /// required.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +71,8 @@ pub struct Question<'a> {
     pub cost_fn: f64,
     /// Which error is worse.
     pub preference: Preference,
+    /// Which rates decide.
+    pub rates_by: RatesBy,
     /// A sample of the stream.
     pub sample: Option<&'a Sample>,
 }
@@ -64,6 +90,7 @@ impl Question<'_> {
             cost_fp: 1.0,
             cost_fn: 1.0,
             preference: Preference::Balanced,
+            rates_by: RatesBy::Mean,
             sample: None,
         }
     }

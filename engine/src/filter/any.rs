@@ -68,6 +68,12 @@ impl AnyFilter {
         dispatch!(self, f => f.comfortable_load())
     }
 
+    /// Whether the load is proportional to the number of keys; see
+    /// [`Filter::load_is_proportional`].
+    pub fn load_is_proportional(&self) -> bool {
+        dispatch!(self, f => f.load_is_proportional())
+    }
+
     /// Returns which errors it can make with its parameters. The registry's entry is about all
     /// parameters.
     pub fn possible_errors(&self) -> PossibleErrors {

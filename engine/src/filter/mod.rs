@@ -179,6 +179,12 @@ pub trait Filter: Sized {
         None
     }
 
+    /// Whether the load is proportional to the number of keys, as in a table with a slot per key.
+    /// Else cells are chosen at random, and some by several keys.
+    fn load_is_proportional(&self) -> bool {
+        false
+    }
+
     /// Returns which errors it can make with its parameters.
     fn possible_errors(&self) -> PossibleErrors {
         Self::DESCRIPTOR.errors

@@ -107,31 +107,27 @@ impl Quotient {
         (last.quotients() as f64 * remainders).min(libm::exp2(64.0))
     }
 
-    /// Records a new key. Doubles the table if it is full; a full table of the last size stays as
-    /// it is.
-    #[inline(always)]
-    fn record<R: Region + ?Sized>(
+    /// Doubles the table until a new key has room, and records it. If it has none in a table of
+    /// the last size either, the key is only counted.
+    #[cold]
+    #[inline(never)]
+    fn record_in_larger<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         fingerprint: Fingerprint,
     ) {
-        loop {
+        while self.double(region, registers) {
             let table = *self.table(registers);
             let key = table.locate(fingerprint);
-            let has_room = registers.occupied() < table.capacity();
-            let run = table.run(&region.bytes()[HEADER_BYTES..], key.0);
-            if let Some(run) = run.filter(|_| has_room)
+            if let Some(run) = table.run(&region.bytes()[HEADER_BYTES..], key.0)
                 && table.insert(&mut Self::body(region), key, run)
             {
                 *registers.occupied_mut() += 1;
                 return;
             }
-            if !self.double(region, registers) {
-                registers.own_mut()[UNRECORDED] += 1;
-                return;
-            }
         }
+        registers.own_mut()[UNRECORDED] += 1;
     }
 
     /// Returns the region without its header.
@@ -142,8 +138,6 @@ impl Quotient {
     }
 
     /// Doubles the table. Returns false if it has its last size.
-    #[cold]
-    #[inline(never)]
     fn double<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers) -> bool {
         let doubled = registers.own()[DOUBLED];
         let sizes = self.tables.get(doubled as usize..);
@@ -262,6 +256,10 @@ impl Filter for Quotient {
         Some(self.capacity() as f64 / self.cells() as f64)
     }
 
+    fn load_is_proportional(&self) -> bool {
+        true
+    }
+
     fn may_have_forgotten(&self, _: &[u8], registers: &Registers, _: Fingerprint) -> bool {
         registers.own()[UNRECORDED] > 0
     }
@@ -282,11 +280,21 @@ impl Filter for Quotient {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let fingerprint = observation.fingerprint;
-        if self.contains(region.bytes(), registers, fingerprint) == Verdict::Seen {
+        let table = *self.table(registers);
+        let key = table.locate(observation.fingerprint);
+        let body = &region.bytes()[HEADER_BYTES..];
+        let run = table.run(body, key.0);
+        if run.is_some_and(|run| table.holds(body, run, key.1)) {
             return Verdict::Seen;
         }
-        self.record(region, registers, fingerprint);
+        let has_room = registers.occupied() < table.capacity();
+        if let Some(run) = run.filter(|_| has_room)
+            && table.insert(&mut Self::body(region), key, run)
+        {
+            *registers.occupied_mut() += 1;
+        } else {
+            self.record_in_larger(region, registers, observation.fingerprint);
+        }
         Verdict::New
     }
 
@@ -442,5 +450,24 @@ impl Filter for Quotient {
         prefetch(region, block);
         prefetch(region, block + 16);
         prefetch(region, slot + 8);
+    }
+
+    /// The more slots the runs before a block reach into it, the further away is a free slot.
+    #[inline(always)]
+    fn prefetch_dependent(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        _: Generator,
+        fingerprint: Fingerprint,
+    ) {
+        let table = self.table(registers);
+        let (quotient, _) = table.locate(fingerprint);
+        let layout = table.layout();
+        let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
+        if quotient % SLOTS + 8 * u64::from(region[block]) >= SLOTS {
+            prefetch(region, block + layout.bytes());
+            prefetch(region, block + layout.bytes() + 16);
+        }
     }
 }

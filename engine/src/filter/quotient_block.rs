@@ -259,9 +259,6 @@ fn set_bit_at(bytes: &mut [u8], at: usize, index: u64, value: bool) {
 pub(super) fn select(word: u64, rank: u32) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const TOPS: u64 = ONES << 7;
-    if rank == 0 {
-        return word.trailing_zeros();
-    }
     // The number of set bits in each byte, then in each byte and all lower ones.
     let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
@@ -270,12 +267,28 @@ pub(super) fn select(word: u64, rank: u32) -> u32 {
     let reached = ((sums | TOPS) - ONES * u64::from(rank + 1)) & TOPS;
     let byte = reached.trailing_zeros() & !7;
     let before = (sums << 8 >> byte) as u8;
-    let mut rest = word >> byte & 0xff;
-    for _ in u32::from(before)..rank {
-        rest &= rest - 1;
-    }
-    byte + rest.trailing_zeros()
+    let rest = (word >> byte) as u8;
+    byte + u32::from(SELECT_IN_BYTE[(rank - u32::from(before)) as usize & 7][rest as usize])
 }
+
+/// The position of the set bit number r of each byte, by r. A loop would take a different number of
+/// steps each time, which a processor cannot predict.
+static SELECT_IN_BYTE: [[u8; 256]; 8] = {
+    let mut table = [[0; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut rank) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[rank][byte] = bit as u8;
+                rank += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -119,18 +119,40 @@ impl QuotientTable {
     pub fn run(&self, bytes: &[u8], quotient: u64) -> Option<QuotientRun> {
         let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
         let occupied = self.layout.occupied(bytes, block);
-        let runs_before = (occupied & ((1 << bit) - 1)).count_ones();
+        // The runs of this block up to that of the quotient.
+        let runs = (occupied & (u64::MAX >> (63 - bit))).count_ones();
         let first = block * SLOTS + self.offset(bytes, block)?;
-        let after_others = match runs_before {
+        let end = match runs {
             0 => first,
-            _ => self.end_number(bytes, first, runs_before)? + 1,
+            _ => self.end_number(bytes, first, runs)? + 1,
         };
-        let start = after_others.max(quotient);
-        let end = match occupied >> bit & 1 {
-            0 => start,
-            _ => self.end_number(bytes, start, 1)? + 1,
-        };
-        Some(QuotientRun { start, end })
+        Some(match occupied >> bit & 1 {
+            0 => {
+                let place = end.max(quotient);
+                QuotientRun {
+                    start: place,
+                    end: place,
+                }
+            }
+            _ => QuotientRun {
+                start: self.start_of_run(bytes, quotient, end - 1),
+                end,
+            },
+        })
+    }
+
+    /// Returns the first slot of a quotient's run, given its last: the slot after the run end before
+    /// it, but not before the quotient's own slot.
+    #[inline(always)]
+    fn start_of_run(&self, bytes: &[u8], quotient: u64, last: u64) -> u64 {
+        let mut block = last / SLOTS;
+        let mut ends = self.layout.ends(bytes, block) & ((1 << (last % SLOTS)) - 1);
+        while ends == 0 && block > quotient / SLOTS {
+            block -= 1;
+            ends = self.layout.ends(bytes, block);
+        }
+        let after_end = (block + 1) * SLOTS - u64::from(ends.leading_zeros());
+        after_end.max(quotient)
     }
 
     /// Returns the slot of the run end number `count`, counted from 1, at or after a slot.

@@ -13,7 +13,7 @@ use crate::fingerprint::HashScheme;
 use crate::lines::RecordedKey;
 use crate::theory::{
     CurrentRates, Forecast, GapHistogram, LongRun, SteadyState, current_rates, forecast, long_run,
-    rates_at_load,
+    proportional_forecast, rates_at_load,
 };
 
 /// A description of a store. Counts, load and rates are those of the last checkpoint, unless it
@@ -300,7 +300,11 @@ impl Inspected<'_> {
             audit,
             forecast: filter.comfortable_load().and_then(|comfortable| {
                 let load = filter.load(registers);
-                forecast(load, comfortable, registers.observations(), age)
+                let count = registers.observations();
+                match filter.load_is_proportional() {
+                    true => proportional_forecast(load, comfortable, count, age),
+                    false => forecast(load, comfortable, count, age),
+                }
             }),
             growth: GrowthInspection::of(filter, registers, age),
             steady_state,

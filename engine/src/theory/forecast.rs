@@ -28,21 +28,48 @@ pub fn forecast(
     if load <= 0.0 || comfortable_load <= 0.0 || comfortable_load >= 1.0 {
         return None;
     }
-    let left = match load < comfortable_load {
-        true => libm::log1p(-comfortable_load) / libm::log1p(-load) - 1.0,
-        false => 0.0,
-    };
-    Some(Forecast {
+    let left = libm::log1p(-comfortable_load) / libm::log1p(-load) - 1.0;
+    Some(after(left, comfortable_load, observations, age_seconds))
+}
+
+/// Forecasts as [`forecast`] does for a filter whose load is
+/// [proportional](crate::AnyFilter::load_is_proportional) to the number of keys.
+pub fn proportional_forecast(
+    load: f64,
+    comfortable_load: f64,
+    observations: u64,
+    age_seconds: u64,
+) -> Option<Forecast> {
+    let left = comfortable_load / load - 1.0;
+    (load > 0.0).then(|| after(left, comfortable_load, observations, age_seconds))
+}
+
+/// `left` is the number of observations left, as a multiple of those so far.
+fn after(left: f64, comfortable_load: f64, observations: u64, age_seconds: u64) -> Forecast {
+    let left = left.max(0.0);
+    Forecast {
         comfortable_load,
         observations_left: (left * observations as f64) as u64,
         seconds_left: (age_seconds > 0).then_some((left * age_seconds as f64) as u64),
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{FilterSpec, SeenSet, SeenSetBuilder};
+
+    #[test]
+    fn a_table_with_a_slot_per_key_fills_in_proportion() {
+        let ahead = proportional_forecast(0.25, 0.9, 1000, 100).expect("a forecast");
+        assert_eq!(
+            (ahead.observations_left, ahead.seconds_left),
+            (2600, Some(260))
+        );
+        let past = proportional_forecast(0.95, 0.9, 1000, 0).expect("a forecast");
+        assert_eq!((past.observations_left, past.seconds_left), (0, None));
+        assert_eq!(proportional_forecast(0.0, 0.9, 0, 0), None);
+    }
 
     #[test]
     fn the_load_after_the_forecast_observations_is_as_forecast() {

@@ -27,7 +27,7 @@ mod windowed;
 mod workload;
 
 pub use current_rates::{CurrentRates, current_rates, rates_at_load};
-pub use forecast::{Forecast, forecast};
+pub use forecast::{Forecast, forecast, proportional_forecast};
 pub use gaps::{GapBucket, GapHistogram};
 pub use prediction::{PredictedPoint, Prediction, Trust};
 pub use steady_state::{LongRun, SteadyState, long_run};

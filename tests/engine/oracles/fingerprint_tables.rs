@@ -62,6 +62,10 @@ impl Quotient {
             && self.held.len() as u64 <= quotients * 95 / 100
     }
 
+    pub fn contains(&self, key: Fingerprint) -> Verdict {
+        verdict(self.held.contains(&self.fingerprint(key)))
+    }
+
     pub fn forget(&mut self, key: Fingerprint) -> Verdict {
         verdict(self.held.remove(&self.fingerprint(key)))
     }

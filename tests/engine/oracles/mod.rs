@@ -296,6 +296,104 @@ proptest! {
         assert_agree(&spec, bits, &keys)?;
     }
 
+    /// Fingerprints far apart, and many with the same quotient: runs of hundreds of slots.
+    #[test]
+    fn quotient_forgets_like_a_set(
+        bits in 1u64..20, doublings in 0u64..6, memory in 1500u64..30_000,
+        steps in proptest::collection::vec((any::<u64>(), 0u64..4, any::<bool>()), 0..1200),
+    ) {
+        let spec = format!("quotient:bits={bits},doublings={doublings}");
+        let spec: FilterSpec = spec.parse().expect("a filter");
+        let Ok(filter) = AnyFilter::build(&spec, memory) else { return Ok(()) };
+        let mut oracle = fingerprint_tables::Quotient::new(&Parameters(&spec), memory);
+        let (mut region, mut registers) = (vec![0; filter.region_bytes()], Registers::new(SEED));
+        let mut known = Vec::new();
+        for (number, kind, forget) in steps {
+            let key = Fingerprint(match kind {
+                0 => number,
+                1 => (3 << 62) | (number >> 20),
+                _ => (number % 3 << 62) | (number >> 9),
+            });
+            if forget && !known.is_empty() {
+                let key = known[number as usize % known.len()];
+                let expected = oracle.forget(key);
+                prop_assert_eq!(filter.forget(&mut region[..], &mut registers, key), Ok(expected));
+                prop_assert_eq!(filter.contains(&region, &registers, key), Verdict::New);
+            }
+            let expected = oracle.observe(key, Generator::from_seed(0));
+            let found = filter.observe(&mut region[..], &mut registers, key.into());
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(registers.occupied(), oracle.occupied());
+            known.push(key);
+        }
+        prop_assert_eq!(filter.recount(&region), oracle.occupied());
+        for key in known {
+            prop_assert_eq!(filter.contains(&region, &registers, key), oracle.contains(key));
+        }
+        let used = filter.used_bytes(&registers);
+        prop_assert!(region[used..].iter().all(|&byte| byte == 0));
+    }
+
+    /// Merged filters are, byte for byte, the filter that observed the keys of both, in any order.
+    #[test]
+    fn quotient_merges_like_a_set(
+        bits in 1u64..20, doublings in 0u64..6, memory in 1500u64..30_000,
+        steps in proptest::collection::vec((any::<u64>(), 0u64..4, 0u64..3), 0..1000),
+    ) {
+        let spec = format!("quotient:bits={bits},doublings={doublings}");
+        let spec: FilterSpec = spec.parse().expect("a filter");
+        let Ok(filter) = AnyFilter::build(&spec, memory) else { return Ok(()) };
+        let fresh = || (vec![0; filter.region_bytes()], Registers::new(SEED));
+        let oracle = || fingerprint_tables::Quotient::new(&Parameters(&spec), memory);
+        let mut states = [fresh(), fresh(), fresh()];
+        let mut oracles = [oracle(), oracle(), oracle()];
+        let keys: Vec<(Fingerprint, u64)> = steps.into_iter().map(|(number, kind, which)| {
+            (Fingerprint(if kind == 0 { number } else { number % 3 << 62 | number >> 9 }), which)
+        }).collect();
+        let mut all_recorded = true;
+        for reversed in [false, true] {
+            let mut keys = keys.clone();
+            if reversed {
+                keys.reverse();
+            }
+            for (key, which) in keys {
+                // Keys of kind 2 are in both; the third filter observes all, in reverse.
+                let mut observe = |index: usize| {
+                    let (region, registers) = &mut states[index];
+                    filter.observe(&mut region[..], registers, key.into());
+                    oracles[index].observe(key, Generator::from_seed(0));
+                    all_recorded &= oracles[index].contains(key) == Verdict::Seen;
+                };
+                match (reversed, which) {
+                    (true, _) => observe(2),
+                    (false, 2) => [0, 1].into_iter().for_each(observe),
+                    (false, which) => observe(which as usize),
+                }
+            }
+        }
+        let union: std::collections::BTreeSet<_> =
+            oracles[0].held.union(&oracles[1].held).copied().collect();
+        let [(mut region, mut registers), (other, other_registers), (all, all_registers)] = states;
+        let before = region.clone();
+        match filter.merge(&mut region, &mut registers, &other, &other_registers) {
+            Ok(()) => {
+                prop_assert_eq!(registers.occupied(), union.len() as u64);
+                prop_assert_eq!(filter.recount(&region), union.len() as u64);
+                for (key, _) in &keys {
+                    let held = oracles[0].contains(*key).is_seen() || oracles[1].contains(*key).is_seen();
+                    prop_assert_eq!(filter.contains(&region, &registers, *key).is_seen(), held);
+                }
+                if all_recorded {
+                    prop_assert!(region == all);
+                    prop_assert_eq!(registers.own(), all_registers.own());
+                }
+            }
+            Err(_) => {
+                prop_assert!(region == before && !all_recorded);
+            }
+        }
+    }
+
     /// Any key may be removed here, also one that never occurred: the oracle does the same.
     #[test]
     fn counting_forgets_like_its_oracle(

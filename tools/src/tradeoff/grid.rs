@@ -45,7 +45,7 @@ fn bits() -> Vec<String> {
     texts
 }
 
-/// Filters that keep fingerprints and evict the oldest.
+/// Filters that keep fingerprints. All but `quotient` evict the oldest.
 fn fingerprints() -> Vec<String> {
     // A slot with one value is one bit, and the filter is `bloom:k=1`.
     let mut texts: Vec<String> = [2, 3, 5, 7, 10, 15, 22, 31, 63, 127, 255, 1023, 4095, 65_535]
@@ -60,6 +60,9 @@ fn fingerprints() -> Vec<String> {
     }
     for bits in [4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32] {
         texts.extend([0, 2, 4, 6].map(|insert| format!("recent:bits={bits},insert={insert}")));
+    }
+    for bits in [1, 2, 4, 6, 9, 11, 13, 16, 20, 28] {
+        texts.push(format!("quotient:bits={bits}"));
     }
     for policy in ["lru", "clock"] {
         texts.push(format!("buffer:policy={policy}"));
