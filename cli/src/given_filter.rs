@@ -39,7 +39,7 @@ impl GivenFilter {
         let (Some(seconds), spec) = (window, &self.spec) else {
             return Ok(self.spec.clone());
         };
-        if !has_window(spec) {
+        if !can_have_window(spec) {
             return Err(Failure::Usage(format!(
                 "{} has no window, so --window {} has no meaning for it; filters with a window: {}",
                 spec.descriptor().name,
@@ -48,33 +48,38 @@ impl GivenFilter {
             )));
         }
         match spec.window_seconds() {
-            None => Err(Failure::Usage(format!(
-                "the window of {spec} is not measured in seconds; omit clock=…, or omit --window \
-                 and give span=N"
-            ))),
             Some(given) if self.gives_span && given != seconds => Err(Failure::Usage(format!(
                 "{spec} has a span of {given} seconds ({}), which contradicts --window {}; give \
                  one of them",
                 span(given),
                 span_option(seconds),
             ))),
-            Some(_) => {
+            // Before the span is replaced, it may be 0: no window.
+            _ => {
                 let changed = spec.with("span", &seconds.to_string());
-                changed.map_err(|error| Failure::Usage(format!("--window: {error}")))
+                let changed =
+                    changed.map_err(|error| Failure::Usage(format!("--window: {error}")))?;
+                match changed.window_seconds() {
+                    Some(_) => Ok(changed),
+                    None => Err(Failure::Usage(format!(
+                        "the window of {spec} is not measured in seconds; omit clock=…, or omit \
+                         --window and give span=N"
+                    ))),
+                }
             }
         }
     }
 }
 
-/// Returns whether a filter has a window, of whatever clock.
-pub fn has_window(spec: &FilterSpec) -> bool {
+/// Returns whether a filter has a window, of whatever clock, or can be given one.
+fn can_have_window(spec: &FilterSpec) -> bool {
     spec.descriptor().parameter("span").is_some()
 }
 
 /// Returns the filters with a window of so many seconds and default parameters otherwise.
 pub fn all_with_window(seconds: u64) -> Result<Vec<FilterSpec>, Failure> {
     let all = registry().iter().copied().map(FilterSpec::with_defaults);
-    all.filter(has_window)
+    all.filter(can_have_window)
         .map(|spec| {
             let given = GivenFilter {
                 spec,
@@ -88,7 +93,7 @@ pub fn all_with_window(seconds: u64) -> Result<Vec<FilterSpec>, Failure> {
 /// Returns the names of the filters with a window.
 pub fn names_with_window() -> Vec<&'static str> {
     let all = registry().iter().copied().map(FilterSpec::with_defaults);
-    all.filter(has_window)
+    all.filter(can_have_window)
         .map(|spec| spec.descriptor().name)
         .collect()
 }
@@ -98,7 +103,7 @@ pub fn check_times_are_used(spec: &FilterSpec, has_time: bool) -> Result<(), Fai
     if !has_time || spec.window_seconds().is_some() {
         return Ok(());
     }
-    Err(Failure::Usage(match has_window(spec) {
+    Err(Failure::Usage(match spec.has_window() {
         true => format!(
             "the window of {spec} is not measured in seconds, so the times of lines have no meaning \
              for it; omit --time-field and --time-json-key, or omit clock=…"

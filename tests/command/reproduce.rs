@@ -111,9 +111,9 @@ fn unknown_papers_tables_and_rows_are_reported() {
             "there is no paper `999`; the papers are: 000 (",
         ),
         (
-            vec!["001", "10"],
-            "paper 001 has no table `10` that can be reproduced; the tables are: Figure 5, \
-             Figure 7, Figure 9",
+            vec!["001", "6"],
+            "paper 001 has no table `6` that can be reproduced; the tables are: Figure 5, \
+             Figure 7, Figure 9, Figure 10, Figure 11",
         ),
         (
             vec!["004", "7"],

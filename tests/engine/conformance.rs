@@ -267,6 +267,22 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&rate), "{}", rate);
     }
 
+    /// A store neither reads nor writes what was never used.
+    #[test]
+    fn bytes_that_were_never_used_are_zero(
+        spec in any_spec(), memory_bits in any_memory_bits(), stream in any_stream(0..600),
+    ) {
+        let Ok(mut state) = FilterState::new(&spec, memory_bits) else { return Ok(()) };
+        let mut used = 0;
+        for part in stream.chunks(50) {
+            state.observe_batch(part);
+            let now = state.filter.used_bytes(&state.registers);
+            prop_assert!(used <= now && now <= state.region.len(), "{}", spec);
+            prop_assert!(state.region[now..].iter().all(|&byte| byte == 0), "{}", spec);
+            used = now;
+        }
+    }
+
     /// `explain` relies on it.
     #[test]
     fn a_key_that_cannot_be_forgotten_is_seen(

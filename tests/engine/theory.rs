@@ -77,6 +77,23 @@ const EXPECTED: &[Expected] = &[
     of("stamped:span=100000", (0.03, LOOSE), (0.12, LOOSE)),
     of("stamped:bits=16,span=20000", (0.05, 0.0), (0.12, 0.0)),
     of("apbf:k=7,span=60000", (0.08, 0.0), (0.06, 0.0)),
+    of("growing:fpr=0.02,part=8192", (0.03, 0.0), (0.06, 0.0)),
+    of(
+        "growing:fpr=0.02,part=8192,layout=shared",
+        (0.03, 0.0),
+        (0.06, 0.0),
+    ),
+    of(
+        "growing:fpr=0.02,k=4,tighten=off,part=100000,layout=shared",
+        (0.02, 0.0),
+        (0.06, 0.0),
+    ),
+    of(
+        "growing:fpr=0.02,span=100000,tighten=off",
+        (0.10, 0.0),
+        (0.10, 0.0),
+    ),
+    of("growing:fpr=0.02,span=30000", (0.10, 0.0), (0.10, 0.0)),
 ];
 
 fn simulate(stream: &str, filters: &[&str]) -> Simulation {

@@ -1,8 +1,9 @@
 //! Programs that measure the filters and write docs/TRADEOFFS.md, docs/WINDOWS.md and docs/filters,
-//! and the library that they share with the tests.
+//! or print the table of docs/GROWTH.md, and the library that they share with the tests.
 
 pub mod filter_pages;
 pub mod golden;
+pub mod growth;
 pub mod tradeoff;
 pub mod windows;
 

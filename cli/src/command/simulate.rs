@@ -11,7 +11,7 @@ use crate::cli::GlobalArguments;
 use crate::command::generate::streams_help;
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
 use crate::error::Failure;
-use crate::given_filter::{GivenFilter, all_with_window, has_window};
+use crate::given_filter::{GivenFilter, all_with_window};
 use crate::html_report;
 use crate::input::{InputArguments, Inputs};
 use crate::key_arguments::KeyArguments;
@@ -313,7 +313,7 @@ fn as_table(runs: &[RunSummary]) -> String {
     // Which keys are new and which are repeats depends on the filter if it has a window.
     let is_same = |run: &&RunSummary| {
         let spec = run.filter.parse::<FilterSpec>();
-        spec.is_ok_and(|spec| !has_window(&spec))
+        spec.is_ok_and(|spec| !spec.has_window())
     };
     let counts = runs.iter().find(is_same).map_or(String::new(), |run| {
         let (distinct, repeats) = (grouped(run.distinct), plural(run.repeats, "repeat"));

@@ -28,7 +28,7 @@
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::growing_bits::GrowingBits;
+use super::growing_bits::{GrowingBits, GrownState};
 use super::growing_timers::GrowingTimers;
 use super::parameter::{Kind, Parameter};
 use super::window_clock::WindowClock;
@@ -65,13 +65,10 @@ macro_rules! parts {
 }
 
 impl Growing {
-    /// Returns the parts of bits; None if the filter has a window.
-    pub(crate) fn state_of(&self, keys: f64) -> Option<(f64, f64)> {
+    /// Returns the expected state after so many insertions; None if the filter has a window.
+    pub(crate) fn state_of(&self, keys: f64) -> Option<GrownState> {
         match &self.parts {
-            Parts::Bits(bits) => {
-                let (rate, set) = bits.rate_and_set_cells(keys);
-                Some((rate, set / bits.cells() as f64))
-            }
+            Parts::Bits(bits) => Some(bits.state_of(keys)),
             Parts::Timers(_) => None,
         }
     }
@@ -237,7 +234,7 @@ impl Filter for Growing {
     /// One cache line per part, when all parts are open.
     fn cache_lines_touched(&self) -> u32 {
         let per_part = match &self.parts {
-            Parts::Bits(bits) if bits.plan.row_cells == 1 => bits.plan.k,
+            Parts::Bits(bits) if bits.plan.row_cells == 1 => bits.plan.parts[0].k,
             Parts::Timers(timers) if !timers.is_blocked() => timers.k(),
             _ => 1,
         };

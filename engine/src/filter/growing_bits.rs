@@ -92,14 +92,11 @@ impl GrowingBits {
         &self.plan.parts[(level << self.plan.slices_log2 | slice) as usize]
     }
 
-    /// Returns the bits of a key in its cache line of each part.
+    /// Returns the bits of a key in its cache line of a part.
     #[inline(always)]
-    fn mask(&self, fingerprint: Fingerprint) -> LineMask {
-        let mut probes = fingerprint.probes();
-        // The first number has chosen the cache line.
-        probes.next_bits();
+    fn mask(part: &Part, fingerprint: Fingerprint) -> LineMask {
         let mut mask = [0; WORDS];
-        for at in bit_positions(self.plan.k, || probes.next_bits()) {
+        for at in positions_in_line(part.k, fingerprint) {
             mask[at as usize / 64] |= 1 << (at % 64);
         }
         mask
@@ -114,12 +111,12 @@ impl GrowingBits {
     /// Returns the bits of a key in a part whose bits may be anywhere.
     #[inline(always)]
     fn anywhere(&self, part: &Part, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
-        let log2 = self.plan.slices_log2;
+        let (log2, k) = (self.plan.slices_log2, part.k);
         let (first, count) = (part.first_row, part.rows);
-        let mut probes = Fingerprint(fingerprint.0).probes();
+        let mut probes = fingerprint.probes();
         // The top bits of the first number have chosen the slice.
         let mut shift = log2;
-        (0..self.plan.k).map(move |_| {
+        (0..k).map(move |_| {
             let uniform = probes.next_bits() << shift;
             shift = 0;
             first + reduce(uniform, count)
@@ -131,9 +128,17 @@ impl GrowingBits {
         let (slice, uniform) = self.slice_of(fingerprint);
         let newest = self.level(registers, slice);
         if self.is_blocked() {
-            let mask = self.mask(fingerprint);
+            // An older part has at least as many bits per key as a newer one.
+            let most = self.part(slice, 0).k;
+            let mut positions = positions_in_line(most, fingerprint);
+            let (mut mask, mut bits) = ([0; WORDS], 0);
             (0..=newest).rev().any(|level| {
-                let at = Self::line(self.part(slice, level), uniform);
+                let part = self.part(slice, level);
+                for at in positions.by_ref().take((part.k - bits) as usize) {
+                    mask[at as usize / 64] |= 1 << (at % 64);
+                }
+                bits = part.k;
+                let at = Self::line(part, uniform);
                 contains_all(&region[at..at + CACHE_LINE_BYTES], &mask)
             })
         } else {
@@ -160,7 +165,7 @@ impl GrowingBits {
             true => {
                 let at = Self::line(part, uniform);
                 let line = region.bytes_mut(at..at + CACHE_LINE_BYTES);
-                set_all(line, &self.mask(fingerprint))
+                set_all(line, &Self::mask(part, fingerprint))
             }
             false => {
                 let bits = self.anywhere(part, fingerprint);
@@ -231,9 +236,7 @@ impl GrowingBits {
             match self.is_blocked() {
                 true => {
                     let first = 8 * Self::line(part, uniform) as u64;
-                    let mut probes = fingerprint.probes();
-                    probes.next_bits();
-                    let bits = bit_positions(self.plan.k, || probes.next_bits());
+                    let bits = positions_in_line(part.k, fingerprint);
                     bits.map(|at| read(first + at)).collect()
                 }
                 false => self.anywhere(part, fingerprint).map(read).collect(),
@@ -288,27 +291,30 @@ impl GrowingBits {
         }
     }
 
-    /// Returns the false positive rate and the number of set bits after so many insertions.
-    pub fn rate_and_set_cells(&self, keys: f64) -> (f64, f64) {
+    /// Returns the expected state after so many insertions.
+    pub fn state_of(&self, keys: f64) -> GrownState {
         let slices = self.plan.slices();
-        let (mut rate, mut set) = (0.0, 0.0);
+        let mut state = GrownState::default();
         for slice in 0..slices {
             let mut left = keys / slices as f64;
-            let mut rates = Vec::new();
+            // The probability that no part that was closed has the bits of a key.
+            let mut missed = 1.0;
             for (level, part) in self.plan.parts_of(slice).enumerate() {
                 let shape: BloomCells = self.plan.shape(part);
-                let is_last = level as u64 + 1 == self.plan.levels;
-                let inside = if is_last { left } else { left.min(part.keys) };
-                rates.push(shape.rate(inside));
-                set += shape.set_cells(inside);
+                let is_newest = left <= part.keys || level as u64 + 1 == self.plan.levels;
+                let inside = if is_newest { left } else { part.keys };
+                let rate = shape.rate(inside);
+                state.set_cells += shape.set_cells(inside);
                 left -= inside;
-                if left <= 0.0 {
+                if is_newest {
+                    state.passed += missed / slices as f64;
+                    state.rate += (1.0 - missed * (1.0 - rate)) / slices as f64;
                     break;
                 }
+                missed *= 1.0 - rate;
             }
-            rate += any_of(rates.into_iter());
         }
-        (rate / slices as f64, set)
+        state
     }
 
     /// Returns the number of keys that still fit at the wanted rate.
@@ -327,6 +333,26 @@ impl GrowingBits {
         let levels = (0..self.plan.slices()).map(|slice| self.level(registers, slice) + 1);
         levels.max().unwrap_or(0)
     }
+}
+
+/// The expected state of a filter without a window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GrownState {
+    /// The false positive rate.
+    pub rate: f64,
+    /// The probability that the newest part decides about a new key: no other part has its bits.
+    pub passed: f64,
+    /// The number of set bits.
+    pub set_cells: f64,
+}
+
+/// Returns the bits of a key in a cache line.
+#[inline(always)]
+fn positions_in_line(k: u32, fingerprint: Fingerprint) -> impl Iterator<Item = u64> {
+    let mut probes = fingerprint.probes();
+    // The first number has chosen the cache line.
+    probes.next_bits();
+    bit_positions(k, move || probes.next_bits())
 }
 
 /// Returns the probability that at least one of independent events happens.

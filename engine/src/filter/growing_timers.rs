@@ -112,7 +112,7 @@ impl GrowingTimers {
         // Parts that start at a cache line may need more memory than their timers do.
         let fitting = lines * CACHE_LINE_BYTES as u64 / part_bytes;
         let parts = plan.levels.min(fitting).max(1);
-        let cells = StampCells::with_k(spec, plan.k, cell_bits, stamps, is_blocked)?;
+        let cells = StampCells::with_k(spec, plan.parts[0].k, cell_bits, stamps, is_blocked)?;
         Ok(GrowingTimers {
             clock,
             cells,

@@ -11,7 +11,8 @@
 //! higher rate, because that is where most of the memory is. The keys are divided among slices,
 //! which grow independently of one another, as the paper proposes. The parts of slice s are
 //! 2^(s/S) times as large as those of slice 0, so the slices open their next parts at different
-//! times, in turn, and the memory in use grows in small steps.
+//! times, in turn, and the memory in use grows in small steps. Only the last level, half of the
+//! reserve, makes up for the differences, so that all slices are full at the same time.
 
 use super::bloom_rate::BloomCells;
 use super::{BuildError, FilterSpec};
@@ -26,8 +27,6 @@ const MIN_SLICE_CELLS: u64 = 4096;
 const FIRST_LEVEL_CELLS: u64 = 1 << 19;
 /// The number of equal parts if their size is not given.
 const EQUAL_PARTS: u64 = 8;
-/// How much larger a level is than the one before.
-const GROWTH: f64 = 2.0;
 /// How much higher the rate of a level may be than that of the one before.
 const RATE_GROWTH: f64 = 1.25;
 
@@ -38,6 +37,8 @@ pub(super) struct Part {
     pub first_row: u64,
     /// The number of rows.
     pub rows: u64,
+    /// The number of cells that each key sets. It is not larger in a higher level.
+    pub k: u32,
     /// The part is full if it has so many set cells, or keys.
     pub threshold: u64,
     /// The number of keys that fill it, on average.
@@ -49,8 +50,6 @@ pub(super) struct Part {
 /// How the reserve is divided.
 #[derive(Clone, Debug)]
 pub(super) struct GrowthPlan {
-    /// The number of cells that each key sets in a part.
-    pub k: u32,
     /// The number of cells of a row: those of a cache line, or 1.
     pub row_cells: u64,
     pub by_density: bool,
@@ -60,6 +59,14 @@ pub(super) struct GrowthPlan {
     /// The parts of the first level by slice, then those of the second, and so on. A slice opens
     /// them in this order.
     pub parts: Box<[Part]>,
+}
+
+/// A part of which only place and rate are known.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    first_row: u64,
+    rows: u64,
+    rate: f64,
 }
 
 /// What a plan is made from.
@@ -87,11 +94,17 @@ impl GrowthPlan {
             true => wanted_rate(spec) / levels as f64,
             false => wanted_rate(spec),
         };
-        let places = (0..levels).map(|level| (level * size, size, rate));
-        Self::of(spec, row_cells, 1, places.collect())
+        let place = |level: u64| Place {
+            first_row: level * size,
+            rows: size,
+            rate,
+        };
+        let places: Vec<Place> = (0..levels).map(place).collect();
+        Self::of(spec, row_cells, 1, &places)
     }
 
-    /// Divides the reserve into levels that double, and each level into slices.
+    /// Divides the reserve into levels that double, and each level into slices. The last level is
+    /// half of the reserve, and is divided so that all slices can take the same number of keys.
     pub fn doubling(spec: &FilterSpec, reserve: Reserve) -> Self {
         let Reserve {
             rows, row_cells, ..
@@ -101,40 +114,76 @@ impl GrowthPlan {
             part => part,
         };
         let first = (wanted / row_cells).clamp(1, rows);
-        let most =
-            libm::log2(rows as f64 * (GROWTH - 1.0) / first as f64 + 1.0) / libm::log2(GROWTH);
-        let levels = (most as u64).clamp(1, MAX_LEVELS);
+        let lower_rows = rows / 2;
+        let lower_levels = (1..MAX_LEVELS)
+            .take_while(|levels| u128::from(first) * ((1 << levels) - 1) <= lower_rows.into())
+            .last()
+            .unwrap_or(0);
+        let first = if lower_levels == 0 { rows } else { first };
         let slices = (1..=MAX_SLICES.ilog2())
             .map(|log2| 1 << log2)
             .take_while(|slices| first * row_cells / slices >= MIN_SLICE_CELLS)
             .last()
             .unwrap_or(1);
-        let parts = levels * slices;
-        // The size of all parts before one, as a share of all.
-        let size = |part: f64| libm::pow(GROWTH, part / slices as f64) - 1.0;
-        let boundary = |part: u64| match part {
-            _ if part == parts => rows,
-            _ => (rows as f64 * size(part as f64) / size(parts as f64)) as u64,
-        };
         let weight = |level: u64| libm::pow(RATE_GROWTH, level as f64);
-        let weights: f64 = (0..levels).map(weight).sum();
-        let places = (0..parts).map(|part| {
-            let rate = wanted_rate(spec) * weight(part / slices) / weights;
-            (boundary(part), boundary(part + 1) - boundary(part), rate)
-        });
-        Self::of(spec, row_cells, slices, places.collect())
+        let weights: f64 = (0..=lower_levels).map(weight).sum();
+        let rate = |level: u64| wanted_rate(spec) * weight(level) / weights;
+        let lower = lower_levels * slices;
+        let mut boundaries = Vec::new();
+        if lower > 0 {
+            let size = |part: u64| libm::exp2(part as f64 / slices as f64) - 1.0;
+            let boundary = |part: u64| (lower_rows as f64 * size(part) / size(lower)) as u64;
+            boundaries.extend((0..lower).map(boundary));
+            boundaries.push(lower_rows);
+        } else {
+            boundaries.push(0);
+        }
+        let places = |boundaries: &[u64]| -> Vec<Place> {
+            let pairs = boundaries.windows(2).zip(0..);
+            let place = |(pair, part): (&[u64], u64)| Place {
+                first_row: pair[0],
+                rows: pair[1] - pair[0],
+                rate: rate(part / slices),
+            };
+            pairs.map(place).collect()
+        };
+        let below = Self::of(spec, row_cells, slices, &places(&boundaries));
+        let start = boundaries[lower as usize];
+        let last_shape = shape(1, row_cells, (rows - start).div_ceil(slices));
+        let last = last_shape.with_k_of(spec, rate(lower_levels));
+        let keys_per_row = last.keys_for(rate(lower_levels)) * row_cells as f64 / last.cells;
+        let keys_below = |slice: u64| below.parts_of(slice).map(|part| part.keys).sum::<f64>();
+        let all_below: f64 = (0..slices).map(keys_below).sum();
+        let all = (rows - start) as f64 * keys_per_row + all_below;
+        let mut end = start as f64;
+        for slice in 0..slices {
+            end += (all / slices as f64 - keys_below(slice)) / keys_per_row;
+            boundaries.push(match lower {
+                0 => rows * (slice + 1) / slices,
+                _ if slice + 1 == slices => rows,
+                _ => end as u64,
+            });
+        }
+        Self::of(spec, row_cells, slices, &places(&boundaries))
     }
 
-    /// `places` are the first row, the number of rows and the rate of each part.
-    fn of(spec: &FilterSpec, row_cells: u64, slices: u64, places: Vec<(u64, u64, f64)>) -> Self {
+    fn of(spec: &FilterSpec, row_cells: u64, slices: u64, places: &[Place]) -> Self {
         let by_density = spec.is_choice("by", "density");
-        let k = match (spec.integer("k") as u32, places.last()) {
-            (0, Some(&(_, rows, rate))) => shape(1, row_cells, rows).with_best_k(rate).k,
-            (k, _) => k,
-        };
-        let part = |&(first_row, rows, rate): &(u64, u64, f64)| {
-            let shape = shape(k, row_cells, rows);
-            let keys = shape.keys_for(rate);
+        let levels = places.len() as u64 / slices;
+        // A smaller part has a lower rate and needs a larger k; a lookup relies on it.
+        let mut ks = vec![1; levels as usize];
+        let mut k = 1;
+        for (level, k_of_level) in ks.iter_mut().enumerate().rev() {
+            let of_level = &places[level * slices as usize..(level + 1) * slices as usize];
+            let rows: u64 = of_level.iter().map(|place| place.rows).sum();
+            let average = shape(1, row_cells, rows.div_ceil(slices));
+            k = average.with_k_of(spec, of_level[0].rate).k.max(k);
+            *k_of_level = k;
+        }
+        let part = |(at, place): (usize, &Place)| {
+            let k = ks[at / slices as usize];
+            let shape = shape(k, row_cells, place.rows);
+            let keys = shape.keys_for(place.rate);
             let exact = match by_density {
                 true => shape.set_cells(keys),
                 false => keys,
@@ -147,20 +196,20 @@ impl GrowthPlan {
                 (true, false) => exact,
             };
             Part {
-                first_row,
-                rows,
+                first_row: place.first_row,
+                rows: place.rows,
+                k,
                 threshold: (threshold as u64).max(1),
                 keys,
-                rate,
+                rate: place.rate,
             }
         };
         GrowthPlan {
-            k,
             row_cells,
             by_density,
             slices_log2: slices.ilog2(),
-            levels: places.len() as u64 / slices,
-            parts: places.iter().map(part).collect(),
+            levels,
+            parts: places.iter().enumerate().map(part).collect(),
         }
     }
 
@@ -183,7 +232,17 @@ impl GrowthPlan {
 
     /// Returns the shape of a part's cells.
     pub fn shape(&self, part: &Part) -> BloomCells {
-        shape(self.k, self.row_cells, part.rows)
+        shape(part.k, self.row_cells, part.rows)
+    }
+}
+
+impl BloomCells {
+    /// Returns the same cells with the k of the spec, or the best one if the spec has none.
+    fn with_k_of(self, spec: &FilterSpec, rate: f64) -> Self {
+        match spec.integer("k") as u32 {
+            0 => self.with_best_k(rate),
+            k => BloomCells { k, ..self },
+        }
     }
 }
 
@@ -245,7 +304,10 @@ mod tests {
                     assert!(part.rows > 0 && part.threshold > 0);
                     next += part.rows;
                 }
+                let keys = |slice| plan.parts_of(slice).map(|part| part.keys).sum::<f64>();
                 for slice in 0..plan.slices() {
+                    assert!(plan.parts_of(slice).is_sorted_by(|a, b| a.k >= b.k));
+                    assert!((keys(slice) / keys(0) - 1.0).abs() < 0.05 || bits < 1 << 18);
                     let sum: f64 = plan.parts_of(slice).map(|part| part.rate).sum();
                     assert!((sum - 0.001).abs() < 1e-9);
                 }
@@ -258,7 +320,7 @@ mod tests {
         let spec = "growing:fpr=0.02,k=4,tighten=off,part=14300,layout=shared";
         let spec: FilterSpec = spec.parse().expect("a filter");
         let plan = GrowthPlan::equal(&spec, reserve(20 * 14_300, 1));
-        assert_eq!((plan.k, plan.levels, plan.slices()), (4, 20, 1));
+        assert_eq!((plan.parts[0].k, plan.levels, plan.slices()), (4, 20, 1));
         let z = 14_300.0 * 0.02f64.powf(0.25);
         assert!(plan.parts.iter().all(|it| it.threshold == z.ceil() as u64));
         let by_keys = spec.with("by", "cardinality").expect("a choice");

@@ -45,10 +45,17 @@ impl FilterSpec {
         Ok(changed)
     }
 
-    /// Returns the span of the filter's window if it is measured in seconds.
+    /// Returns the span of the filter's window if it has one that is measured in seconds.
     pub fn window_seconds(&self) -> Option<u64> {
         let is_in_seconds = self.is_choice("clock", "seconds");
-        is_in_seconds.then(|| self.integer("span"))
+        let span = is_in_seconds.then(|| self.integer("span"));
+        span.filter(|&seconds| seconds > 0)
+    }
+
+    /// Whether the filter has a window, of whatever clock. Some filters can have one and do without
+    /// if their span is 0.
+    pub fn has_window(&self) -> bool {
+        self.integer("span") > 0
     }
 
     /// Returns the value of an integer parameter. A filter asks only for parameters that its

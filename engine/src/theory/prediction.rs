@@ -127,6 +127,13 @@ impl Prediction {
         self.points.last().copied().unwrap_or_default()
     }
 
+    /// Returns the false positive rate at the planned number of keys: that of a key that comes at
+    /// the end of the stream. [`fpr`](Prediction::fpr) is the mean over the stream, which is lower
+    /// if the filter starts empty and only fills.
+    pub fn final_fpr(&self) -> f64 {
+        self.end().fpr
+    }
+
     /// Returns the probability that a new key at this position is reported as Seen.
     pub fn fpr_at(&self, position: f64) -> f64 {
         self.at(position, |point| point.fpr)

@@ -59,6 +59,8 @@ pub fn long_run(spec: &FilterSpec, memory_bits: u64) -> LongRun {
         AnyFilter::Bloom(_) | AnyFilter::Counting(_) | AnyFilter::Bsbfsd(_) => {
             return LongRun::OnlyFills;
         }
+        // Its reserve fills; with a window it settles.
+        AnyFilter::Growing(_) if filter.window().is_none() => return LongRun::OnlyFills,
         AnyFilter::Bsbf(it) => cleared(it.k().into(), |load| load),
         AnyFilter::Rlbsbf(it) => cleared(it.k().into(), |load| load * load),
         AnyFilter::Rsbf(it) => all_of(0.5 + it.load_above_half(), it.k().into()),

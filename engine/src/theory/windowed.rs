@@ -51,7 +51,7 @@ pub(super) const AGE_PARTITIONED: Formula = Formula {
 pub(super) const GROWING_TIMERS: Formula = Formula {
     by: "Koloniari et al. 2011: 1 − Π(1 − P_i) over parts with the keys of one window",
     trust: Trust::Approximation,
-    loose: "bursts, the first spans of a stream, and windows that fill about one part",
+    loose: "bursts, the first spans of a stream, and windows that do not fit into the reserve",
 };
 
 /// The window of a filter on a stream.

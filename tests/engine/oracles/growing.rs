@@ -23,12 +23,12 @@ pub fn oracle(spec: &FilterSpec, memory_bits: u64) -> Box<dyn Oracle> {
 
 /// When a part is full.
 struct Full {
+    /// The k of the spec; 0 if the best one is to be chosen.
     k: u64,
     by_density: bool,
     tighten: bool,
     /// The number of cells of a cache line; 0 if a key's cells are anywhere in the part.
     line_cells: u64,
-    k_is_given: bool,
 }
 
 impl Full {
@@ -38,19 +38,32 @@ impl Full {
             by_density: spec.is("by", "density"),
             tighten: spec.is("tighten", "on"),
             line_cells,
-            k_is_given: spec.number("k") > 0,
         }
     }
 
-    /// Chooses the k with which a part of so many cells takes the most keys.
-    fn choose_k(&mut self, cells: u64, rate: f64) {
-        if !self.k_is_given {
-            let best = (1..=24).max_by(|&a, &b| {
-                let keys = |k| self.keys(k, cells, rate);
-                keys(a).total_cmp(&keys(b))
-            });
-            self.k = best.expect("some k");
+    /// Returns the k with which a part of so many cells takes the most keys.
+    fn best_k(&self, cells: u64, rate: f64) -> u64 {
+        if self.k > 0 {
+            return self.k;
         }
+        let best = (1..=24).max_by(|&a, &b| {
+            let keys = |k| self.keys(k, cells, rate);
+            keys(a).total_cmp(&keys(b))
+        });
+        best.expect("some k")
+    }
+
+    /// Returns the k of each level. It does not grow from level to level.
+    fn ks(&self, sizes: &[(u64, f64)], slices: u64, unit: u64) -> Vec<u64> {
+        let level = |parts: &[(u64, f64)]| {
+            let rows: u64 = parts.iter().map(|(rows, _)| rows).sum();
+            self.best_k(rows.div_ceil(slices) * unit, parts[0].1)
+        };
+        let best: Vec<u64> = sizes.chunks(slices as usize).map(level).collect();
+        let levels = 0..best.len();
+        levels
+            .map(|level| *best[level..].iter().max().expect("a level"))
+            .collect()
     }
 
     /// Returns the false positive rate with so many keys.
@@ -62,7 +75,7 @@ impl Full {
         }
         let mean = keys * line / cells;
         let (mut probability, mut rate) = ((-mean).exp(), 0.0);
-        for inside in 0..1000 {
+        for inside in 0..(mean + 12.0 * mean.sqrt() + 20.0) as u32 {
             let load = 1.0 - (1.0 - 1.0 / line).powf(k * f64::from(inside));
             rate += probability * load.powf(k);
             probability *= mean / f64::from(inside + 1);
@@ -90,9 +103,9 @@ impl Full {
         low
     }
 
-    fn threshold(&self, cells: u64, rate: f64) -> u64 {
-        let keys = self.keys(self.k, cells, rate);
-        let (k, all) = (self.k as f64, cells as f64);
+    fn threshold(&self, k: u64, cells: u64, rate: f64) -> u64 {
+        let keys = self.keys(k, cells, rate);
+        let (k, all) = (k as f64, cells as f64);
         let exact = match (self.by_density, self.line_cells) {
             (false, _) => keys,
             (true, line) if line == 0 || cells <= line => {
@@ -113,12 +126,19 @@ impl Full {
     }
 }
 
+struct BitPart {
+    /// The number of cache lines, or of bits.
+    rows: u64,
+    k: u64,
+    threshold: u64,
+    bits: BTreeSet<u64>,
+}
+
 /// Parts of bits.
 struct Bits {
     full: Full,
     slices_log2: u32,
-    /// Of each part the number of lines or bits, the threshold, and the bits.
-    parts: Vec<(u64, u64, BTreeSet<u64>)>,
+    parts: Vec<BitPart>,
     /// Of each slice the level of the newest part, and its count.
     newest: Vec<(usize, u64)>,
 }
@@ -129,20 +149,26 @@ impl Bits {
             true => CACHE_LINE_BITS,
             false => 0,
         };
-        let mut full = Full::new(spec, line_bits);
+        let full = Full::new(spec, line_bits);
         let unit = line_bits.max(1);
         let rows = memory_bits / unit;
         let wanted = spec.number("fpr") as f64 / 1e6;
         let (sizes, slices) = match full.tighten {
-            true => doubling(spec.number("part"), rows, unit, wanted),
+            true => doubling(&full, spec.number("part"), rows, unit, wanted),
             false => (equal(spec.number("part"), rows, unit, wanted, 32, false), 1),
         };
-        let (last_size, last_rate) = *sizes.last().expect("a part");
-        full.choose_k(last_size * unit, last_rate);
-        let part =
-            |&(size, rate): &(u64, f64)| (size, full.threshold(size * unit, rate), BTreeSet::new());
+        let ks = full.ks(&sizes, slices, unit);
+        let part = |(at, &(rows, rate)): (usize, &(u64, f64))| {
+            let k = ks[at / slices as usize];
+            BitPart {
+                rows,
+                k,
+                threshold: full.threshold(k, rows * unit, rate),
+                bits: BTreeSet::new(),
+            }
+        };
         Bits {
-            parts: sizes.iter().map(part).collect(),
+            parts: sizes.iter().enumerate().map(part).collect(),
             full,
             slices_log2: slices.ilog2(),
             newest: vec![(0, 0); slices as usize],
@@ -155,20 +181,20 @@ impl Bits {
             .expect("a slice") as usize
     }
 
-    fn positions(&self, key: Fingerprint, size: u64) -> Vec<u64> {
+    fn positions(&self, key: Fingerprint, part: &BitPart) -> Vec<u64> {
         let mut probes = key.probes();
         let uniform = probes.next_bits() << self.slices_log2;
-        let first = reduce(uniform, size);
+        let first = reduce(uniform, part.rows);
         if self.full.line_cells == 0 {
-            let others = (1..self.full.k).map(|_| probes.next_below(size));
+            let others = (1..part.k).map(|_| probes.next_below(part.rows));
             return [first].into_iter().chain(others).collect();
         }
         let mut found = Vec::new();
-        while (found.len() as u64) < self.full.k {
+        while (found.len() as u64) < part.k {
             let word = probes.next_bits();
             found.extend((0..7).map(|i| first * 512 + (word >> (55 - 9 * i) & 511)));
         }
-        found.truncate(self.full.k as usize);
+        found.truncate(part.k as usize);
         found
     }
 }
@@ -183,35 +209,57 @@ fn equal(part: u64, rows: u64, unit: u64, rate: f64, most: u64, tighten: bool) -
 }
 
 /// Returns size and rate of parts that double, and the number of slices.
-fn doubling(part: u64, rows: u64, unit: u64, rate: f64) -> (Vec<(u64, f64)>, u64) {
+fn doubling(full: &Full, part: u64, rows: u64, unit: u64, rate: f64) -> (Vec<(u64, f64)>, u64) {
     let first = (if part == 0 { 524_288 } else { part } / unit)
         .max(1)
         .min(rows);
-    // As many levels as fit if the first has its size.
-    let levels = (1..=32).rfind(|&levels| first as u128 * ((1 << levels) - 1) <= rows.into());
-    let levels = levels.unwrap_or(1);
+    // As many levels as fit into half of the reserve, and one more.
+    let fits = |levels: &u64| first as u128 * ((1 << levels) - 1) <= (rows / 2).into();
+    let lower = (1..32).rfind(fits).unwrap_or(0);
+    let first = if lower == 0 { rows } else { first };
     let slices = [16, 8, 4, 2, 1];
     let slices = slices
         .into_iter()
         .find(|slices| *slices == 1 || first * unit / slices >= 4096);
     let slices = slices.expect("one slice is enough");
-    let parts = levels * slices;
+    let weight = |level: u64| 1.25f64.powf(level as f64);
+    let weights: f64 = (0..=lower).map(weight).sum();
+    let rate = |level: u64| rate * weight(level) / weights;
+    let below = lower * slices;
+    let mut sizes: Vec<(u64, f64)> = Vec::new();
     let before = |part: u64| {
         let size = |part: u64| 2f64.powf(part as f64 / slices as f64) - 1.0;
-        match part == parts {
-            true => rows,
-            false => (rows as f64 * size(part) / size(parts)) as u64,
+        match part == below {
+            true => rows / 2,
+            false => ((rows / 2) as f64 * size(part) / size(below)) as u64,
         }
     };
-    let weight = |level: u64| 1.25f64.powf(level as f64);
-    let weights: f64 = (0..levels).map(weight).sum();
-    let part = |part| {
-        (
-            before(part + 1) - before(part),
-            rate * weight(part / slices) / weights,
-        )
-    };
-    ((0..parts).map(part).collect(), slices)
+    for part in 0..below {
+        sizes.push((before(part + 1) - before(part), rate(part / slices)));
+    }
+    let ks = full.ks(&sizes, slices, unit);
+    let mut keys = vec![0.0; slices as usize];
+    for (part, (size, rate)) in sizes.iter().enumerate() {
+        let k = ks[part / slices as usize];
+        keys[part % slices as usize] += full.keys(k, size * unit, *rate);
+    }
+    let used = if below == 0 { 0 } else { rows / 2 };
+    let average = (rows - used).div_ceil(slices) * unit;
+    let k = full.best_k(average, rate(lower));
+    let per_row = full.keys(k, average, rate(lower)) * unit as f64 / average as f64;
+    let all = (rows - used) as f64 * per_row + keys.iter().sum::<f64>();
+    let (mut end, mut at) = (used as f64, used);
+    for slice in 0..slices {
+        end += (all / slices as f64 - keys[slice as usize]) / per_row;
+        let next = match below {
+            0 => rows * (slice + 1) / slices,
+            _ if slice + 1 == slices => rows,
+            _ => end as u64,
+        };
+        sizes.push((next - at, rate(lower)));
+        at = next;
+    }
+    (sizes, slices)
 }
 
 impl Oracle for Bits {
@@ -220,32 +268,30 @@ impl Oracle for Bits {
         let slices = self.newest.len();
         let (newest, _) = self.newest[slice];
         let seen = (0..=newest).any(|level| {
-            let (size, _, bits) = &self.parts[level * slices + slice];
-            self.positions(key, *size)
+            let part = &self.parts[level * slices + slice];
+            self.positions(key, part)
                 .iter()
-                .all(|bit| bits.contains(bit))
+                .all(|bit| part.bits.contains(bit))
         });
         if !seen {
             let (level, count) = &mut self.newest[slice];
-            let (_, threshold, _) = self.parts[*level * slices + slice];
+            let threshold = self.parts[*level * slices + slice].threshold;
             if *count >= threshold && (*level + 1) * slices < self.parts.len() {
                 (*level, *count) = (*level + 1, 0);
             }
             let at = *level * slices + slice;
-            let positions = self.positions(key, self.parts[at].0);
-            let before = self.parts[at].2.len();
-            self.parts[at].2.extend(positions);
-            let filled = (self.parts[at].2.len() - before) as u64;
+            let positions = self.positions(key, &self.parts[at]);
+            let bits = &mut self.parts[at].bits;
+            let before = bits.len();
+            bits.extend(positions);
+            let filled = (bits.len() - before) as u64;
             self.newest[slice].1 += if self.full.by_density { filled } else { 1 };
         }
         verdict(seen)
     }
 
     fn occupied(&self) -> u64 {
-        self.parts
-            .iter()
-            .map(|(_, _, bits)| bits.len() as u64)
-            .sum()
+        self.parts.iter().map(|part| part.bits.len() as u64).sum()
     }
 }
 
@@ -289,7 +335,7 @@ impl Timers {
         let rate = spec.number("fpr") as f64 / 1e6;
         let sizes = equal(spec.number("part"), rows, unit, rate, 16, full.tighten);
         let (size, rate) = sizes[0];
-        full.choose_k(size * unit, rate);
+        full.k = full.best_k(size * unit, rate);
         let lines_per_part = match is_blocked {
             true => size,
             false => (size * width).div_ceil(CACHE_LINE_BITS),
@@ -300,7 +346,7 @@ impl Timers {
             last: None,
         };
         Timers {
-            threshold: full.threshold(size * unit, rate),
+            threshold: full.threshold(full.k, size * unit, rate),
             full,
             parts: vec![part; sizes.len().min((lines / lines_per_part) as usize)],
             newest: 0,

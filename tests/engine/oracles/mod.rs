@@ -247,12 +247,12 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4 * CASES))]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
     fn parts_are_opened_like_those_of_their_oracle(
         rate in 1u64..400, k in 0u64..8, by: bool, tighten: bool, blocked: bool,
-        part in 0u64..3000, bits in 600u64..40_000, keys in any_keys(),
+        part in 0u64..12_000, bits in 600u64..60_000, keys in any_keys(),
     ) {
         let spec = growing_spec(rate, k, by, tighten, blocked, part);
         assert_agree(&spec.parse().expect("a filter"), bits, &keys)?;

@@ -39,6 +39,9 @@ fn bits() -> Vec<String> {
     }
     texts.extend([2, 5].map(|k| format!("bloom:k={k},layout=partitioned")));
     texts.extend([1, 2, 3].map(|k| format!("counting:k={k},bits=2")));
+    for fpr in [0.0001, 0.001, 0.01, 0.1, 0.3] {
+        texts.extend([0, 8192].map(|part| format!("growing:fpr={fpr},part={part}")));
+    }
     for k in [1, 2, 3, 4, 6, 9, 12] {
         texts.extend([35, 50, 70].map(|fill| format!("aging:k={k},fill={fill}")));
     }

@@ -16,12 +16,14 @@ mod dutta_2013;
 mod faulty_stable;
 mod horizontal_slices;
 mod koloniari_2011;
+mod koloniari_growth;
 mod run;
 
 use serde::{Serialize, Serializer};
 
 use crate::filter::Citation;
 
+pub use koloniari_growth::Third;
 pub use run::{Contender, Duplicates, Outcome, Run, RunError, Source};
 
 /// A paper whose tables can be reproduced.
@@ -44,7 +46,7 @@ pub const PAPERS: &[Paper] = &[
     Paper {
         id: "001",
         source: Citation::KOLONIARI_2011,
-        cells: koloniari_2011::cells,
+        cells: || [koloniari_2011::cells(), koloniari_growth::cells()].concat(),
     },
     Paper {
         id: "003",
@@ -72,6 +74,21 @@ pub enum Metric {
         /// The number of equal timers.
         equal: usize,
     },
+    /// The mean number of parts of a growing filter in a third of the stream.
+    Filters {
+        /// The third, from 0 on.
+        third: usize,
+    },
+    /// How often the number of parts changed in a third of the stream, per thousand observations.
+    FilterChanges {
+        /// The third, from 0 on.
+        third: usize,
+    },
+    /// The false positive rate in a third of the stream.
+    FprInThird {
+        /// The third, from 0 on.
+        third: usize,
+    },
 }
 
 impl Metric {
@@ -81,6 +98,9 @@ impl Metric {
             Metric::Fpr => "FPR %",
             Metric::Fnr => "FNR %",
             Metric::TrueDuplicates { .. } => "true duplicates %",
+            Metric::Filters { .. } => "filters",
+            Metric::FilterChanges { .. } => "changes per 1,000",
+            Metric::FprInThird { .. } => "FPR %",
         }
     }
 }
@@ -327,13 +347,14 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
         Source::Shuffle { distinct_percent } | Source::Uniform { distinct_percent } => {
             distinct_percent / 100.0
         }
-        Source::Zipf { .. } => return 1,
+        Source::Zipf { .. } | Source::Burst { .. } => return 1,
     };
     if paper_value < MIN_REPEATED_PERCENT {
         return 1;
     }
     let share = match cell.metric {
-        Metric::Fpr => distinct_share,
+        Metric::Filters { .. } | Metric::FilterChanges { .. } => return SHAPE_ROUNDS,
+        Metric::Fpr | Metric::FprInThird { .. } => distinct_share,
         Metric::Fnr | Metric::TrueDuplicates { .. } => 1.0 - distinct_share,
     };
     let events = cell.run.count_at(scale) as f64 * share * paper_value / 100.0;

@@ -2,6 +2,7 @@
 
 use super::faulty_stable::FaultyStable;
 use super::horizontal_slices::{HorizontalSlices, MAX_EQUAL};
+use super::koloniari_growth::{THIRDS, Third, run_growing};
 use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
@@ -40,6 +41,8 @@ pub enum Contender {
         /// The number of slices, which share the memory.
         slices: u64,
     },
+    /// A growing filter with a window, in its text form, whose parts are counted.
+    Growing(String),
 }
 
 /// A kind of stream, independent of its length.
@@ -61,6 +64,15 @@ pub enum Source {
         exponent: f64,
         /// The number of keys divided by the length of the stream.
         keys_per_arrival: f64,
+    },
+    /// See [`StreamSpec::Burst`].
+    Burst {
+        /// The expected percentage of first occurrences.
+        distinct_percent: f64,
+        /// The number of keys per second before and after the burst.
+        keys_per_second: f64,
+        /// How many times that rate the burst has.
+        factor: f64,
     },
 }
 
@@ -110,6 +122,15 @@ impl Run {
                 exponent,
                 universe: (self.count_at(scale) as f64 * keys_per_arrival) as u64,
             },
+            Source::Burst {
+                distinct_percent,
+                keys_per_second,
+                factor,
+            } => StreamSpec::Burst {
+                distinct_percent,
+                keys_per_second,
+                factor,
+            },
         }
     }
 }
@@ -128,6 +149,8 @@ pub struct Outcome {
     /// Duplicates by the number of equal timers, from 1 on. Only counted for
     /// [`Contender::HorizontalSlices`] of timers that need not be equal.
     pub by_equal_timers: [Duplicates; MAX_EQUAL],
+    /// The thirds of the stream. Only counted for [`Contender::Growing`].
+    pub thirds: [Third; THIRDS],
 }
 
 /// Observations reported Seen.
@@ -140,9 +163,28 @@ pub struct Duplicates {
 }
 
 impl Outcome {
-    /// Returns a rate in percent. None if there were no observations to count.
+    /// Returns the value of a metric, in percent if it is a rate. None if there were no
+    /// observations to count.
     pub fn percent(&self, metric: Metric) -> Option<f64> {
+        let third = |index: usize| self.thirds.get(index).copied().unwrap_or_default();
         let (part, whole) = match metric {
+            Metric::Filters { third: index } => {
+                let Third {
+                    filters,
+                    observations,
+                    ..
+                } = third(index);
+                return (observations > 0).then(|| filters as f64 / observations as f64);
+            }
+            Metric::FilterChanges { third: index } => {
+                let Third {
+                    changes,
+                    observations,
+                    ..
+                } = third(index);
+                return (observations > 0).then(|| 1000.0 * changes as f64 / observations as f64);
+            }
+            Metric::FprInThird { third: index } => (third(index).false_positives, third(index).new),
             Metric::Fpr => (self.false_positives, self.distinct),
             Metric::Fnr => (self.false_negatives, self.repeats),
             Metric::TrueDuplicates { equal } => {
@@ -188,6 +230,10 @@ impl Job {
                     let filter =
                         HorizontalSlices::new(&filter.parse()?, *slices, memory_bits, seed)?;
                     run_sliced(filter, keys, &mut outcome);
+                }
+                Contender::Growing(spec) => {
+                    let spec: FilterSpec = spec.parse()?;
+                    run_growing(&spec, memory_bits, seed, keys, count, &mut outcome.thirds)?;
                 }
             }
         }
