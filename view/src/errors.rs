@@ -2,15 +2,12 @@
 
 use std::fmt::{self, Display};
 
-#[cfg(not(target_family = "wasm"))]
-use dedupstore::filter::filters_that_merge;
-use dedupstore::filter::{BuildError, CannotGrow};
+use dedupstore::CreateError;
+use dedupstore::filter::BuildError;
 use dedupstore::lines::KeyOptionsError;
-#[cfg(not(target_family = "wasm"))]
-use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
-use dedupstore::{ByteSize, CreateError};
 
+use crate::change_errors::{cannot_forget_message, cannot_grow_message};
 use crate::key::{
     created_for_importance, created_for_key, created_for_time, drop_options, importance_options,
     line_end_in_words, line_end_option, selector_options, time_options,
@@ -57,27 +54,11 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
             .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
         StoreError::Key(error) => key_error_message(error),
         StoreError::CannotGrow { filter, reason, .. } => cannot_grow_message(&path, filter, reason),
-        StoreError::CannotForget(error) => format!(
-            "{path}: {error}; to be able to, create a store with one of them and feed the logs to it"
-        ),
+        StoreError::CannotForget(error) => cannot_forget_message(&path, error),
         _ => format!("{}; {next}", what(&path, error)),
     };
     // It may quote what a file holds.
     printable(&message).into_owned()
-}
-
-fn cannot_grow_message(path: &str, filter: &str, reason: &CannotGrow) -> String {
-    match reason {
-        CannotGrow::NeedsMemory { minimum_bits } => format!(
-            "{path}: {filter} can grow from {} on; give --memory {} or more",
-            show_bits(*minimum_bits),
-            ByteSize::from_bytes(minimum_bits.div_ceil(8)),
-        ),
-        reason => format!(
-            "{path}: {filter} cannot grow: {reason}; create a larger store, and feed the logs to it: \
-             dedupstore create OTHER.dds --grow-to SIZE --fpr P"
-        ),
-    }
 }
 
 /// Formats the error of options about keys that contradict each other.
@@ -162,25 +143,6 @@ pub fn repair_error_message(path: impl Display, error: &RepairError) -> String {
         RepairError::Store(error) => error_message(path, error),
         // New kinds of errors have a message at least.
         _ => format!("{path}: {error}"),
-    }
-}
-
-/// Formats the error of a merge with what to do instead.
-#[cfg(not(target_family = "wasm"))]
-pub fn merge_error_message(error: &MergeError) -> String {
-    match error {
-        MergeError::Store { path, error } => error_message(path.display(), error),
-        MergeError::NoUnion { .. } => format!(
-            "{error}; nothing was created. Feed the logs of all of them to one store instead, or \
-             use a filter that can be merged for the next stores: {}",
-            filters_that_merge().join(", ")
-        ),
-        _ => printable(&format!(
-            "{error}; nothing was created. Stores can be merged if they were created with the \
-             same --filter, --memory, --seed and key options: `dedupstore inspect` shows them. \
-             If they differ, feed the logs of all of them to one store instead"
-        ))
-        .into_owned(),
     }
 }
 

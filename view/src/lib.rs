@@ -4,6 +4,7 @@
 //! errors. This crate turns them into text: numbers with units, the report of
 //! `dedupstore inspect`, and the sentence that names the command to run after an error.
 
+mod change_errors;
 mod drop_chance;
 mod errors;
 mod inspection;
@@ -14,9 +15,9 @@ mod time;
 mod waiting;
 mod window;
 
-pub use drop_chance::{LimitReached, drop_chance_warning};
 #[cfg(not(target_family = "wasm"))]
-pub use errors::merge_error_message;
+pub use change_errors::merge_error_message;
+pub use drop_chance::{LimitReached, drop_chance_warning};
 pub use errors::{
     build_error_message, create_error_message, error_message, key_error_message,
     repair_error_message,
