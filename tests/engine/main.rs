@@ -36,4 +36,5 @@ mod theory;
 mod tidy;
 mod timed_stores;
 mod verify_and_repair;
+mod weights;
 mod windows;
