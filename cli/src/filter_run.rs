@@ -66,12 +66,7 @@ impl<'a> FilterRun<'a> {
         }
     }
 
-    fn settings(
-        &self,
-        rule: &KeyRule,
-        needs: Needs,
-        limit: Option<FprLimit>,
-    ) -> FilterSettings {
+    fn settings(&self, rule: &KeyRule, needs: Needs, limit: Option<FprLimit>) -> FilterSettings {
         let time = rule.time.clone().filter(|_| needs.tick);
         let importance = rule.importance.clone().filter(|_| needs.importance);
         FilterSettings {

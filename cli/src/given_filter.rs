@@ -99,7 +99,10 @@ pub fn check_importance_is_used(spec: &FilterSpec, has_importance: bool) -> Resu
         return Ok(());
     }
     let all = registry().iter();
-    let names: Vec<&str> = all.filter(|it| it.needs.importance).map(|it| it.name).collect();
+    let names: Vec<&str> = all
+        .filter(|it| it.needs.importance)
+        .map(|it| it.name)
+        .collect();
     Err(Failure::Usage(format!(
         "{spec} does not use the importance of lines; filters that do: {}. `dedupstore simulate` \
          and `dedupstore advise --weight-by-importance` compare all filters by importance. Give \

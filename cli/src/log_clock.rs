@@ -95,10 +95,16 @@ impl LogClock {
         match tick {
             Some(tick) => {
                 for observation in self.before.drain(..) {
-                    record(Observation { tick, ..observation });
+                    record(Observation {
+                        tick,
+                        ..observation
+                    });
                 }
                 self.last = Some(tick);
-                record(Observation { tick, ..observation });
+                record(Observation {
+                    tick,
+                    ..observation
+                });
             }
             None => self.before.push(observation),
         }

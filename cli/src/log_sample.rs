@@ -55,7 +55,9 @@ pub fn read(
     let mut record = |line: &[u8], clock: &mut Option<LogClock>| {
         lines += 1;
         if let Some(key) = keys.key(line) {
-            let weight = importance.as_mut().map_or(0, |importance| importance.of(line));
+            let weight = importance
+                .as_mut()
+                .map_or(0, |importance| importance.of(line));
             let observation = Observation {
                 importance: weight,
                 ..hasher.fingerprint(key).into()

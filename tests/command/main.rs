@@ -10,6 +10,7 @@ mod contains;
 mod drop_chance;
 mod filter;
 mod guide;
+mod importance;
 mod inspecting;
 mod key_options;
 mod keys_and_inputs;

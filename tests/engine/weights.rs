@@ -47,20 +47,20 @@ fn bloom_and_stable_have_the_published_weighted_errors() {
     }
 }
 
-/// In the largest filter with k = 8, IBF2 deviates by 7.4 %; in the others by 2.3 % at most.
+/// Two runs: 0.13 %, the least published value of IBF4, then has a standard error of 6 %, and the
+/// paper's one of 9 %. IBF1 is compared where it has more errors than that.
 #[test]
-fn ibf2_and_ibf4_have_the_published_weighted_errors() {
+fn ibf1_ibf2_and_ibf4_have_the_published_weighted_errors() {
     for table in ["Table 3", "Table 4"] {
         let is_chosen = |cell: &Cell| match cell.column {
+            "IBF1" | "IBF2" => cell.metric == Metric::Wfn && !is_misprint(cell),
             "IBF4" => !is_misprint(cell),
-            "IBF2" => cell.metric == Metric::Wfn && !is_misprint(cell),
             _ => false,
         };
-        for (cell, deviation) in measured(table, is_chosen, 1) {
-            let limit = match (cell.column, cell.row.contains("262144, k = 8")) {
-                ("IBF4", _) => 0.15,
-                (_, true) => 0.08,
-                (_, false) => 0.07,
+        for (cell, deviation) in measured(table, is_chosen, 2) {
+            let limit = match cell.column {
+                "IBF4" => 0.15,
+                _ => 0.07,
             };
             assert!(
                 deviation.abs() < limit,
@@ -116,7 +116,10 @@ fn false_negatives_fall_with_importance() {
 /// number of occurrences of a key times that of independent errors; here 3.3.
 #[test]
 fn the_stable_bloom_filter_is_blind_to_importance() {
-    let found = weights(&[("stable:k=4,p=7,max=4", 3 * 65_536)], "importance-linear:30");
+    let found = weights(
+        &[("stable:k=4,p=7,max=4", 3 * 65_536)],
+        "importance-linear:30",
+    );
     let rates = found[0].rates();
     assert_eq!(rates.len(), 50);
     let count: u64 = rates.iter().map(|it| it.count).sum();

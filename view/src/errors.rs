@@ -12,8 +12,8 @@ use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
 use crate::key::{
-    created_for_key, created_for_importance, created_for_time, drop_options, importance_options, line_end_in_words, line_end_option,
-    selector_options, time_options,
+    created_for_importance, created_for_key, created_for_time, drop_options, importance_options,
+    line_end_in_words, line_end_option, selector_options, time_options,
 };
 use crate::numbers::{grouped, show_bits};
 use crate::printable::printable;

@@ -100,7 +100,11 @@ pub fn key_options(rule: &KeyRule) -> Vec<String> {
         words.extend(value_words("time", time, !has_delimiter(&words)));
     }
     if let Some(importance) = &rule.importance {
-        words.extend(value_words("importance", importance, !has_delimiter(&words)));
+        words.extend(value_words(
+            "importance",
+            importance,
+            !has_delimiter(&words),
+        ));
     }
     words
 }

@@ -67,7 +67,12 @@ pub struct Arguments {
 
     /// Let an error weigh as much as the importance of its line in the LOG. Filters that use
     /// importance are then candidates, too; one that does not may be better even so
-    #[arg(long, requires = "log", requires = "importance", conflicts_with = "window")]
+    #[arg(
+        long,
+        requires = "log",
+        requires = "importance",
+        conflicts_with = "window"
+    )]
     weight_by_importance: bool,
 
     #[command(flatten)]

@@ -10,6 +10,7 @@ use dedupstore::{ByteSize, FilterSpec, registry};
 use crate::cli::GlobalArguments;
 use crate::command::generate::streams_help;
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
+use crate::command::weighted_tables::weighted_tables;
 use crate::error::Failure;
 use crate::given_filter::{GivenFilter, all_with_window, has_window};
 use crate::html_report;
@@ -18,7 +19,6 @@ use crate::key_arguments::KeyArguments;
 use crate::missing_keys;
 use crate::output::Output;
 use crate::standard_error;
-use crate::command::weighted_tables::weighted_tables;
 use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 

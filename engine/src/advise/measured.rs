@@ -131,7 +131,11 @@ impl<'a> Round<'a> {
     /// best errs too rarely to be distinguished from the next.
     fn add_predictions(&mut self) {
         let errors = |it: &TrialResult| (it.errors().0 + it.errors().1) / it.passes as f64;
-        let least = self.results.iter().map(errors).fold(f64::INFINITY, f64::min);
+        let least = self
+            .results
+            .iter()
+            .map(errors)
+            .fold(f64::INFINITY, f64::min);
         if least >= ENOUGH_ERRORS {
             return;
         }

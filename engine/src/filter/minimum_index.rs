@@ -91,7 +91,9 @@ pub(super) fn least(costs: &Costs) -> u32 {
 #[inline(always)]
 pub(super) fn first_least(costs: &Costs) -> Option<u64> {
     let least = least(costs);
-    let equal = (0..).zip(costs).map(|(i, &cost)| u32::from(cost == least) << i);
+    let equal = (0..)
+        .zip(costs)
+        .map(|(i, &cost)| u32::from(cost == least) << i);
     let equal: u32 = equal.fold(0, |mask, bit| mask | bit);
     (least != NEVER).then(|| equal.trailing_zeros().into())
 }

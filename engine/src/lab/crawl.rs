@@ -303,7 +303,10 @@ mod tests {
             let first = !depth_of.contains_key(&link.page);
             assert_eq!(*depth_of.entry(link.page).or_insert(link.depth), link.depth);
             // Breadth first: the depth of newly found pages never falls.
-            assert!(!first || link.page == 0 || link.depth >= deepest, "{position}");
+            assert!(
+                !first || link.page == 0 || link.depth >= deepest,
+                "{position}"
+            );
             deepest = deepest.max(link.depth);
         }
         assert_eq!(depth_of[&0], 0, "the home page");

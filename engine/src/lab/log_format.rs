@@ -195,9 +195,18 @@ mod tests {
     fn the_depth_of_a_crawl_is_appended_if_asked_for() {
         let spec: StreamSpec = "crawl:3:20".parse().expect("a stream");
         let mut log = Vec::new();
-        assert!(LogFormat::append_key_and_importance(&mut spec.open(1, 1), &mut log));
+        assert!(LogFormat::append_key_and_importance(
+            &mut spec.open(1, 1),
+            &mut log
+        ));
         let line = String::from_utf8(log).expect("text");
-        assert_eq!(line, format!("{}\t0\n", first_line("crawl:3:20", LogFormat::Keys).trim_end()));
+        assert_eq!(
+            line,
+            format!(
+                "{}\t0\n",
+                first_line("crawl:3:20", LogFormat::Keys).trim_end()
+            )
+        );
     }
 
     #[test]

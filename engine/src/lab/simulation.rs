@@ -210,7 +210,8 @@ impl Simulation {
     fn reference_of(&self, run: &FilterRun) -> Option<&FilterRun> {
         let wanted = stable_like(run.set.spec());
         let same_memory = |it: &&FilterRun| it.memory_bits == run.memory_bits;
-        let is_stable = |it: &&FilterRun| it.set.spec().descriptor().name == wanted.descriptor().name;
+        let is_stable =
+            |it: &&FilterRun| it.set.spec().descriptor().name == wanted.descriptor().name;
         let all = || self.runs.iter().chain(&self.references).filter(same_memory);
         let alike = all().find(|it| *it.set.spec() == wanted);
         alike.or_else(|| self.runs.iter().filter(same_memory).find(is_stable))
@@ -461,7 +462,12 @@ impl Simulation {
             .collect()
     }
 
-    fn summary(&self, run: &FilterRun, stream: &str, prediction: Option<&Prediction>) -> RunSummary {
+    fn summary(
+        &self,
+        run: &FilterRun,
+        stream: &str,
+        prediction: Option<&Prediction>,
+    ) -> RunSummary {
         let crossover = self.crossover(run);
         RunSummary {
             crossover,
@@ -473,7 +479,9 @@ impl Simulation {
 /// Returns the stable Bloom filter with the k, p and max of a filter, as far as it has them.
 fn stable_like(filter: &FilterSpec) -> FilterSpec {
     let stable = FilterSpec::with_defaults(&Stable::DESCRIPTOR);
-    let shared = ["k", "p", "max"].into_iter().filter(|name| filter.descriptor().parameter(name).is_some());
+    let shared = ["k", "p", "max"]
+        .into_iter()
+        .filter(|name| filter.descriptor().parameter(name).is_some());
     shared.fold(stable, |stable, name| {
         let value = filter.integer(name).to_string();
         stable.with(name, &value).unwrap_or(stable)

@@ -267,6 +267,9 @@ mod tests {
         let mut sum = missing(&[1, 2]);
         sum.add(&missing(&[1, 1, 5]));
         assert_eq!(sum.rates_within(1, 1).map(|it| it.false_negatives), Some(2));
-        assert_eq!(sum.rates_within(1, 3).map(|it| it.false_negatives), Some(10));
+        assert_eq!(
+            sum.rates_within(1, 3).map(|it| it.false_negatives),
+            Some(10)
+        );
     }
 }

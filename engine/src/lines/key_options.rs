@@ -399,7 +399,11 @@ mod tests {
         let same = "line,importance=3,importance-format=depth";
         let rule = asking(same).rule_for(&recorded(stored)).expect("agrees");
         assert_eq!(rule.to_string(), stored);
-        for other in ["line,importance=2", "line,importance=3", "line,importance-json=a"] {
+        for other in [
+            "line,importance=2",
+            "line,importance=3",
+            "line,importance-json=a",
+        ] {
             let found = asking(other).rule_for(&recorded(stored));
             let is_importance = matches!(
                 &found,

@@ -173,7 +173,12 @@ mod tests {
 
     #[test]
     fn a_json_value_is_a_string_or_a_number() {
-        let at = |line: &str| seconds(line, ValueSelector::Json("meta.at".parse().expect("a path")));
+        let at = |line: &str| {
+            seconds(
+                line,
+                ValueSelector::Json("meta.at".parse().expect("a path")),
+            )
+        };
         assert_eq!(at(r#"{"meta":{"at":1772368496.25}}"#), MOMENT);
         assert_eq!(at(r#"{"meta":{"at":"1772368496123"}}"#), MOMENT);
         assert_eq!(at(r#"{"meta":{"at":"2026-03-01T12:34:56Z"}}"#), MOMENT);

@@ -402,7 +402,10 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count);
         let is_share = |cell: &&Cell| cell.metric != Metric::EmptyCells;
-        let values = cells.iter().filter(is_share).filter_map(|cell| cell.paper_value);
+        let values = cells
+            .iter()
+            .filter(is_share)
+            .filter_map(|cell| cell.paper_value);
         assert!(values.clone().count() > 400);
         assert!(values.clone().all(|value| (0.0..100.0).contains(&value)));
     }
