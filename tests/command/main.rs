@@ -12,6 +12,7 @@ mod drop_chance;
 mod filter;
 mod forget;
 mod guide;
+mod importance;
 mod inspecting;
 mod key_options;
 mod keys_and_inputs;

@@ -44,4 +44,5 @@ mod tidy;
 mod timed_stores;
 mod trees;
 mod verify_and_repair;
+mod weights;
 mod windows;

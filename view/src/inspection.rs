@@ -3,7 +3,7 @@
 use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::{GrowthInspection, Inspection};
 
-use crate::key::{dropped_parameters, key_in_words};
+use crate::key::{dropped_parameters, importance_options, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
 use crate::printable::printable;
 use crate::window::window_rows;
@@ -62,7 +62,10 @@ pub fn inspection_report(
                     }
                 },
             ),
-        ],
+        ]
+        .into_iter()
+        .chain(importance(inspection))
+        .collect::<Vec<_>>(),
     );
     let in_log = inspection.log_sequence > inspection.checkpointed_sequence;
     if in_log && !inspection.exact {
@@ -193,6 +196,12 @@ pub fn inspection_report(
 }
 
 /// Returns what is known of the state with the log, if the other figures are without it.
+/// Returns where the importance of lines is, if the store records that.
+fn importance(inspection: &Inspection) -> Option<(&'static str, String)> {
+    let options = importance_options(inspection.key.as_deref()?);
+    (!options.is_empty()).then(|| ("importance", printable(&options).into_owned()))
+}
+
 fn live_rows(
     inspection: &Inspection,
     paint: impl Fn(&str) -> String,

@@ -37,6 +37,8 @@
 //! so many. If a draw chooses a cell again, a number derived from it chooses among the others, so
 //! that each observation consumes P draws. Of equally important cells, `min` takes the first. An
 //! importance of 0 counts as 1, and one above `top` as `top`.
+//! Algorithm 2 overwrites a counter even if it holds more (`keep=new`); the paper's tables follow
+//! from keeping the larger value (`keep=larger`).
 
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
@@ -65,6 +67,7 @@ pub struct Ibf {
     resets_to_zero: bool,
     is_cumulative: bool,
     rounds_up: bool,
+    keeps_larger: bool,
     priority: u32,
     top: u16,
 }
@@ -104,6 +107,10 @@ impl Ibf {
         let importance = importance.clamp(1, self.top);
         let value = self.inserted_value(importance);
         for cell in self.cells.counters.positions(fingerprint) {
+            let value = match self.keeps_larger {
+                true => value.max(self.cells.value(region.bytes(), cell)),
+                false => value,
+            };
             let weight = |old: u16| match self.is_cumulative {
                 true => old.saturating_add(importance),
                 false => importance,
@@ -343,6 +350,11 @@ impl Filter for Ibf {
                 "how importance × max ÷ top is rounded",
                 &["floor", "ceil"],
             ),
+            Parameter::choice(
+                "keep",
+                "the value of a counter after an insertion: the new one, or the larger of old and new",
+                &["new", "larger"],
+            ),
             Parameter::integer("k", "counters raised for each key", 1..=32, 4),
             Parameter::integer(
                 "p",
@@ -390,6 +402,7 @@ impl Filter for Ibf {
             resets_to_zero: spec.is_choice("by", "zero"),
             is_cumulative: spec.is_choice("weight", "cumulative"),
             rounds_up: spec.is_choice("map", "ceil"),
+            keeps_larger: spec.is_choice("keep", "larger"),
             priority: spec.integer("priority") as u32,
             top: spec.integer("top") as u16,
         })

@@ -143,7 +143,11 @@ impl Oracle for Ibf {
                 true => self.cells[at].importance + importance,
                 false => importance,
             };
-            self.cells[at].value = value;
+            let old = self.cells[at].value;
+            self.cells[at].value = match spec.is("keep", "larger") {
+                true => old.max(value),
+                false => value,
+            };
             self.cells[at].importance = sum.min(65_535);
         }
         verdict(seen)

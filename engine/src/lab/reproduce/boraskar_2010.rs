@@ -7,6 +7,9 @@
 //! random order of a fixed number of keys gives the same false positives, but up to 8 % more false
 //! negatives.
 //!
+//! Algorithm 2 sets a cell to the importance of the key even if the cell holds more. The published
+//! values of IBF1 and IBF2 follow if a cell keeps the larger value, and only then.
+//!
 //! A size n is a number of cells. The importance-aware filters need memory besides the cells, which
 //! the paper does not count: here every filter has n cells, whatever they cost.
 //!
@@ -131,7 +134,7 @@ fn table_cells(
             let run = setting.run(algorithm, OF_TABLES);
             let elsewhere = true_row(table, (n, k), row);
             let note = match (elsewhere, table) {
-                (None, _) => not_reproduced(algorithm, metric),
+                (None, _) => not_reproduced(algorithm),
                 (Some(_), "Table 3") => Some(EXCHANGED_NOTE),
                 (Some(_), _) => Some(ROTATED_NOTE),
             };
@@ -140,7 +143,7 @@ fn table_cells(
             if let Some(elsewhere) = elsewhere {
                 let printed = rows[elsewhere].1[index];
                 let name = format!("{}, corrected", setting.name());
-                let note = not_reproduced(algorithm, metric).or(Some(CORRECTED_NOTE));
+                let note = not_reproduced(algorithm).or(Some(CORRECTED_NOTE));
                 let cell = position(table, name, algorithm);
                 corrected.push(cell.cell(metric, Some(printed), &run, note));
             }
@@ -335,7 +338,7 @@ impl Setting {
             ANY_CELL_TO_ZERO => {
                 format!("ibf:insert=max,delete=probabilistic,by=zero,k={k},p={p},max={max}")
             }
-            ibf => format!("{}:k={k},p={p},max={max}", ibf.to_lowercase()),
+            ibf => format!("{}:keep=larger,k={k},p={p},max={max}", ibf.to_lowercase()),
         }
     }
 

@@ -1,0 +1,208 @@
+//! The importance of lines.
+
+use serde_json::Value;
+
+use crate::run_command::standard_error;
+use crate::store_commands::WorkingDirectory;
+
+const DEPTH: &str = "--field 1 --importance-field 2 --importance-format depth";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("an object")
+}
+
+#[test]
+fn a_crawl_has_the_depth_of_its_pages() {
+    let directory = WorkingDirectory::new();
+    let plain = directory.prints("generate crawl:3:50 -n 500", "");
+    let with_depth = directory.prints("generate crawl:3:50 -n 500 --with-importance", "");
+    let mut depths = Vec::new();
+    for (plain, line) in plain.lines().zip(with_depth.lines()) {
+        let (key, depth) = line.split_once('\t').expect("a tab");
+        assert_eq!(key, plain);
+        depths.push(depth.parse::<u32>().expect("a number"));
+    }
+    assert_eq!(depths.len(), 500);
+    assert!(depths.iter().any(|&depth| depth == 0));
+    assert!(depths.iter().any(|&depth| depth > 2));
+    let message = directory.fails("generate shuffle:60 --with-importance");
+    assert!(message.contains("have no importance"), "{message}");
+}
+
+/// The importance of the stream and that of the same keys in a file give the same numbers.
+#[test]
+fn a_log_and_its_stream_have_the_same_weighted_errors() {
+    let directory = WorkingDirectory::new();
+    for (stream, format) in [
+        ("importance-exponential:30", "number"),
+        ("crawl:5:100", "depth"),
+    ] {
+        let log = directory.prints(&format!("generate {stream} -n 5000 --with-importance"), "");
+        let options = "--filter stable --filter bloom:k=2 --filter blocked --memory 256 --json";
+        let of_stream =
+            directory.prints(&format!("simulate --stream {stream} -n 5000 {options}"), "");
+        let of_log = directory.prints(
+            &format!(
+                "simulate --field 1 --importance-field 2 --importance-format {format} {options}"
+            ),
+            &log,
+        );
+        for (stream_run, log_run) in of_stream.lines().zip(of_log.lines()) {
+            let (stream_run, log_run) = (json(stream_run), json(log_run));
+            for key in [
+                "wfp",
+                "wfn",
+                "precision_w",
+                "recall_w",
+                "crossover",
+                "importance",
+            ] {
+                assert_eq!(stream_run[key], log_run[key], "{key}");
+            }
+            assert!(stream_run["wfp"].as_f64().is_some_and(|it| it > 0.0));
+            let rates = stream_run["importance"].as_array().expect("a list");
+            let sum = |key: &str| -> u64 { rates.iter().filter_map(|it| it[key].as_u64()).sum() };
+            assert_eq!(sum("count"), 5000);
+            assert_eq!(Some(sum("fp")), stream_run["fp"].as_u64());
+            assert_eq!(Some(sum("fn")), stream_run["fn"].as_u64());
+        }
+        // Bloom filters miss nothing, so they are better from the least importance on.
+        let bloom = json(of_stream.lines().nth(1).expect("a run"));
+        assert_eq!(bloom["crossover"], bloom["importance"][0]["from"]);
+        let stable = json(of_stream.lines().next().expect("a run"));
+        assert_eq!(stable["crossover"], Value::Null);
+    }
+}
+
+#[test]
+fn the_table_has_weighted_errors_only_if_there_is_importance() {
+    let directory = WorkingDirectory::new();
+    let options = "-n 2000 --filter blocked --filter stable --memory 256";
+    let weighted = directory.prints(
+        &format!("simulate --stream importance-linear:30 {options}"),
+        "",
+    );
+    assert!(weighted.contains("weighted FP"), "{weighted}");
+    assert!(
+        weighted.contains("repeats passed, of importance"),
+        "{weighted}"
+    );
+    let plain = directory.prints(&format!("simulate --stream shuffle:30 {options}"), "");
+    assert!(!plain.contains("weighted"), "{plain}");
+    let csv = directory.prints(
+        &format!("simulate --stream importance-linear:30 {options} --csv"),
+        "",
+    );
+    let header = csv.lines().next().expect("a header");
+    for key in ["wfp", "wfn", "precision_w", "recall_w", "crossover"] {
+        assert!(header.split(',').any(|it| it == key), "{header}");
+    }
+}
+
+/// The log of a store carries importance, so a store that is killed and replayed, and one that is
+/// not, hold the same.
+#[test]
+fn a_store_records_importance() {
+    let directory = WorkingDirectory::new();
+    let log = directory.prints("generate crawl:5:200 -n 6000 --with-importance", "");
+    let options = format!("--memory 2KiB --filter ibf5:k=2,p=1,map=ceil --seed 7 {DEPTH}");
+    let in_memory = directory.prints(&format!("-q filter {options}"), &log);
+    directory.prints(&format!("create links.dds {options}"), "");
+    let (first, second) = log.split_at(log.len() / 2);
+    let cut = second.find('\n').expect("a line") + 1;
+    let (first, second) = (format!("{first}{}", &second[..cut]), &second[cut..]);
+    let mut printed = directory.prints("filter links.dds", &first);
+    printed += &directory.prints("filter links.dds", second);
+    assert_eq!(printed, in_memory);
+    // Without importance, the same filter forgets other keys.
+    let blind = directory.prints(
+        "-q filter --memory 2KiB --filter ibf5:k=2,p=1,map=ceil --seed 7 --field 1",
+        &log,
+    );
+    assert_ne!(blind, in_memory);
+    let inspected = directory.prints("inspect links.dds", "");
+    assert!(
+        inspected.contains("--importance-field 2 --importance-format depth"),
+        "{inspected}"
+    );
+}
+
+#[test]
+fn options_that_contradict_the_store_are_refused() {
+    let directory = WorkingDirectory::new();
+    directory.prints(
+        &format!("create links.dds --memory 4KiB --filter ibf3 {DEPTH}"),
+        "",
+    );
+    for (arguments, expected) in [
+        (
+            "filter links.dds --importance-field 3",
+            "was created with --importance-field 2 --importance-format depth",
+        ),
+        (
+            "filter links.dds --importance-json-key a",
+            "contradicts --importance-json-key a",
+        ),
+        (
+            "filter --importance-field 2",
+            "does not use the importance of lines",
+        ),
+        (
+            "create other.dds --importance-field 2",
+            "does not use the importance of lines",
+        ),
+        (
+            "advise --importance-field 2 --memory 1KiB",
+            "only with --weight-by-importance",
+        ),
+    ] {
+        let message = directory.fails(arguments);
+        assert!(message.contains(expected), "{arguments}: {message}");
+    }
+    directory.prints("filter links.dds --importance-field 2", "a\t1\n");
+}
+
+#[test]
+fn lines_without_a_readable_importance_are_counted() {
+    let directory = WorkingDirectory::new();
+    let log = "a 1\nb\nc deep\na 2\n";
+    let options = "filter --memory 4KiB --filter ibf3 --field 1 --importance-field 2";
+    let output = directory.run(&format!("{options} --stats json"), log);
+    let message = standard_error(&output);
+    assert!(
+        message.contains(
+            "2 of 4 lines have no readable importance, first line 2; they counted with importance 1"
+        ),
+        "{message}"
+    );
+    let statistics = message.lines().last().expect("statistics");
+    assert_eq!(json(statistics)["lines_without_importance"], 2);
+    let output = directory.run(
+        "simulate --field 1 --importance-field 2 --filter stable",
+        log,
+    );
+    assert!(standard_error(&output).contains("2 of 4 lines"));
+    // A filter that uses importance says so if nothing tells where it is.
+    let output = directory.run("filter --memory 4KiB --filter ibf3", "a\n");
+    assert!(standard_error(&output).contains("--importance-field N"));
+}
+
+/// At equal memory, a Bloom filter has the lower weighted error.
+#[test]
+fn advice_by_importance_compares_both_kinds_of_filters() {
+    let directory = WorkingDirectory::new();
+    let log = directory.prints("generate importance-exponential:30 -n 20000", "");
+    let options = "--memory 2KiB --field 1 --importance-field 2 --weight-by-importance";
+    let advice = json(&directory.prints(&format!("advise - {options} --json"), &log));
+    assert_eq!(advice["weighted"], true);
+    let cost = |of: &str| advice[of]["cost"].as_f64().expect("a number");
+    let name = advice["other_kind"]["filter"].as_str().expect("a filter");
+    let chosen = advice["filter"].as_str().expect("a filter");
+    assert!(
+        name.starts_with("ibf") || chosen.starts_with("ibf"),
+        "{name}, {chosen}"
+    );
+    assert!(cost("choice") <= cost("other_kind"));
+    let text = directory.prints(&format!("advise - {options}"), &log);
+    assert!(text.contains("shares of the importance"), "{text}");
+}
