@@ -2,7 +2,7 @@
 
 use super::cheaper::{self, Cheaper};
 use super::question::Question;
-use super::trial::Trial;
+use super::trial::{Trial, Unmeasured};
 use super::{assumed, candidate, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::seen_set::CreateError;
@@ -112,6 +112,8 @@ pub struct Advice {
     pub papers: Option<String>,
     /// How reliable the choice is.
     pub confidence: Confidence,
+    /// Why nothing was measured; None if candidates were.
+    pub unmeasured: Option<Unmeasured>,
     /// The filter with the lowest mean cost, if it is not the choice, and why not.
     pub cheaper: Option<Cheaper>,
     /// The filters that `papers` and `cheaper` name, except for the choice.
@@ -122,7 +124,10 @@ pub struct Advice {
 }
 
 pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
-    let trial = Trial::of(question);
+    let (trial, unmeasured) = match Trial::of(question) {
+        Ok(trial) => (Some(trial), None),
+        Err(why) => (None, Some(why)),
+    };
     let estimates = match &trial {
         Some(trial) => measured::estimates(question, trial)?,
         None => assumed::estimates(question),
@@ -186,6 +191,7 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
         papers,
         keeps_bounds,
         confidence,
+        unmeasured,
         least_fpr: question.bits_per_key().map(information::min_fpr),
         choice,
         runners_up,
