@@ -26,6 +26,7 @@ mod standard_streams;
 mod store_commands;
 mod terminal;
 mod window_reports;
+mod window_sessions;
 mod windows;
 
 /// The program under test.

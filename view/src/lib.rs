@@ -4,6 +4,8 @@
 //! errors. This crate turns them into text: numbers with units, the report of
 //! `dedupstore inspect`, and the sentence that names the command to run after an error.
 
+mod contradiction;
+mod create_command;
 mod drop_chance;
 mod errors;
 mod inspection;
@@ -14,6 +16,8 @@ mod time;
 mod waiting;
 mod window;
 
+pub use contradiction::contradiction_message;
+pub use create_command::CreateCommand;
 pub use drop_chance::{LimitReached, drop_chance_warning};
 #[cfg(not(target_family = "wasm"))]
 pub use errors::merge_error_message;
@@ -27,3 +31,4 @@ pub use numbers::{duration, grouped, percent, plural, show_bits};
 pub use printable::{printable, printable_json};
 pub use time::{forgetting, moment, span, span_option};
 pub use waiting::still_in_use_message;
+pub use window::clock_ahead_warning;

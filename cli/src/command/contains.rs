@@ -7,6 +7,7 @@ use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::lines::{KeyReader, Piece, TimeReader};
 use dedupstore::store::{Directory, KeyLookup};
+use dedupstore_view::CreateCommand;
 use serde_json::json;
 
 use crate::cli::GlobalArguments;
@@ -14,11 +15,11 @@ use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::json_bytes;
 use crate::key_arguments::KeyArguments;
-use crate::lookup_time::LookupTime;
+use crate::lookup_time::{LookupTime, LookupTimeArguments};
 use crate::missing_keys;
+use crate::missing_times::{self, MissingTimes, Treatment};
 use crate::output::Output;
 use crate::standard_error;
-use crate::value_parsers::{self, Moment};
 
 /// Look up keys without recording them
 ///
@@ -40,12 +41,8 @@ pub struct Arguments {
     #[arg(value_name = "KEY")]
     keys: Vec<OsString>,
 
-    /// Look up as of a later time, if the filter has a window: a time like 2026-03-01T12:34:56Z,
-    /// seconds since 1970, or +7d after the store's clock [default: the time of the machine; if
-    /// the store records where lines have their time, that of the line or of the last line]
-    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment,
-          allow_hyphen_values = true)]
-    at: Option<Moment>,
+    #[command(flatten)]
+    time: LookupTimeArguments,
 
     #[command(flatten)]
     key: KeyArguments,
@@ -71,9 +68,10 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let path = &arguments.store;
     let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
+    let like_it = CreateCommand::like(store.parameters(), store.max_fpr());
     let rule = store.parameters().key_rule(&arguments.key.options());
-    let rule = rule.map_err(Failure::store(path))?;
-    let time = LookupTime::of(&mut store, &rule, arguments.at)?;
+    let rule = rule.map_err(Failure::agreement(path, &like_it))?;
+    let time = LookupTime::of(&mut store, &rule, arguments.time.at)?;
     if let Some(warning) = time.warning()
         && !global.quiet
     {
@@ -98,6 +96,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         all_seen: true,
         lines: 0,
         without_key: 0,
+        without_time: MissingTimes::default(),
     };
     let looked_up = match &arguments.keys[..] {
         [] => {
@@ -121,7 +120,14 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     looked_up?;
     flushed?;
     let (missing, lines) = (lookup.without_key, lookup.lines);
-    if let Some(missing) = missing_keys::message(&rule, missing, lines, "reported as new")
+    if let Some(message) = missing_keys::message(&rule, missing, lines, "reported as new")
+        && !global.quiet
+    {
+        standard_error::message(message);
+    }
+    let with_key = lines - missing;
+    let missing = missing_times::message(&rule, lookup.without_time, with_key, Treatment::LookedUp);
+    if let Some(missing) = missing
         && !global.quiet
     {
         standard_error::message(missing);
@@ -154,6 +160,8 @@ struct Lookup {
     all_seen: bool,
     lines: u64,
     without_key: u64,
+    /// The lines with a key and without a readable time, if lines have their own.
+    without_time: MissingTimes,
 }
 
 impl Lookup {
@@ -163,6 +171,9 @@ impl Lookup {
         match self.keys.key(line) {
             Some(key) => {
                 let seconds = self.times.as_mut().and_then(|times| times.tick(line));
+                if self.times.is_some() && seconds.is_none() {
+                    self.without_time.add(self.lines);
+                }
                 let found = match seconds {
                     Some(seconds) => self.store.contains_at(key, seconds.into()),
                     None => self.store.contains(key),

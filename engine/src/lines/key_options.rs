@@ -55,6 +55,9 @@ pub enum KeyOptionsError {
         /// The normalization.
         normalization: Normalization,
     },
+    /// A format of times, and nothing that says which part of a line is its time.
+    #[error("there is a format of times, but nothing says which part of a line is its time")]
+    FormatWithoutTime,
 }
 
 /// A part of a [`KeyRule`].
@@ -176,7 +179,8 @@ impl KeyOptions {
             rule.line_end = line_end;
         }
         if let Some(time) = &self.time {
-            rule.time = Some(time.over(rule.time.as_ref()));
+            let time = time.over(rule.time.as_ref());
+            rule.time = Some(time.ok_or(KeyOptionsError::FormatWithoutTime)?);
         }
         let normalization = rule.normalization;
         match rule.drop_parameters.is_empty() || normalization.drops_parameters() {

@@ -1,8 +1,9 @@
 //! Where the time of a line is.
 
 use super::fields::{blank_field_start, delimited_field, field_start};
-use super::json::JsonBuffers;
+use super::json::{JsonBuffers, JsonValue};
 use super::json_path::JsonPath;
+use super::json_time;
 use super::time_format::TimeFormat;
 
 /// How the time of a line is found.
@@ -25,23 +26,26 @@ pub enum TimeSelector {
         /// The byte that separates fields. None: runs of blanks and tabs separate them.
         delimiter: Option<u8>,
     },
-    /// A value of a JSON line: a string or a number.
+    /// A value of a JSON line: a string, or a number, which may have an exponent. An array is not
+    /// a time, whatever is in it.
     Json(JsonPath),
 }
 
 /// The parts of a [`TimeRule`] that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeOptions {
-    /// Which part of a line is its time.
-    pub selector: TimeSelector,
+    /// Which part of a line is its time; None: as a store records.
+    pub selector: Option<TimeSelector>,
     /// How it is written; None: as a store records, or any format.
     pub format: Option<TimeFormat>,
 }
 
 impl TimeOptions {
-    /// Returns the rule, with what is not asked for taken from a store's rule or the defaults.
-    pub(super) fn over(&self, stored: Option<&TimeRule>) -> TimeRule {
-        let mut selector = self.selector.clone();
+    /// Returns the rule, with what is not asked for taken from a store's rule or the defaults. None
+    /// if nothing says which part of a line is its time.
+    pub(super) fn over(&self, stored: Option<&TimeRule>) -> Option<TimeRule> {
+        let of_store = stored.map(|stored| &stored.selector);
+        let mut selector = self.selector.as_ref().or(of_store)?.clone();
         if let (
             TimeSelector::Field {
                 delimiter: requested @ None,
@@ -56,10 +60,10 @@ impl TimeOptions {
             *requested = *delimiter;
         }
         let format = self.format.or(stored.map(|stored| stored.format));
-        TimeRule {
+        Some(TimeRule {
             selector,
             format: format.unwrap_or_default(),
-        }
+        })
     }
 }
 
@@ -67,7 +71,7 @@ impl From<TimeRule> for TimeOptions {
     /// Asks for every part of the rule.
     fn from(rule: TimeRule) -> Self {
         TimeOptions {
-            selector: rule.selector,
+            selector: Some(rule.selector),
             format: Some(rule.format),
         }
     }
@@ -149,7 +153,10 @@ impl TimeReader {
                 self.last.set(text, length, seconds);
                 Some(seconds)
             }
-            TimeSelector::Json(ref path) => format.parse(path.find(line, &mut self.json)?.bytes()),
+            TimeSelector::Json(ref path) => match path.find(line, &mut self.json)? {
+                JsonValue::Text(text) => format.parse(text),
+                JsonValue::Other(value) => json_time::seconds(format, value),
+            },
         }
     }
 
