@@ -76,6 +76,7 @@ impl DropGuard {
         match self.limit {
             Some(limit) if rate > limit.rate => Err(Failure::Limit(LimitReached {
                 store: None,
+                larger: String::new(),
                 limit: limit.rate,
                 is_of_store: limit.is_of_store,
                 rate,

@@ -9,8 +9,8 @@ use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
 use dedupstore_view::{
-    LimitReached, create_error_message, error_message, key_error_message, merge_error_message,
-    repair_error_message, still_in_use_message,
+    CreateCommand, LimitReached, contradiction_message, create_error_message, error_message,
+    key_error_message, merge_error_message, repair_error_message, still_in_use_message,
 };
 
 use crate::compression::Compression;
@@ -72,6 +72,14 @@ pub enum Failure {
     Key(#[from] KeyOptionsError),
     #[error("{}", error_message(path.display(), error))]
     Store { path: PathBuf, error: StoreError },
+    /// An option contradicts the store.
+    #[error("{}", contradiction_message(path.display(), error, like_it))]
+    Contradiction {
+        path: PathBuf,
+        error: StoreError,
+        /// The command that creates another store like it.
+        like_it: Box<CreateCommand>,
+    },
     /// Another process uses the store, and the time of --wait is over.
     #[error("{}", still_in_use_message(path.display(), in_use, *waited))]
     StillInUse {
@@ -102,6 +110,16 @@ impl Failure {
     pub fn store(path: &Path) -> impl FnOnce(StoreError) -> Self {
         let path = path.to_owned();
         move |error| Failure::Store { path, error }
+    }
+
+    /// Wraps an error of options that may contradict the store at a path.
+    pub fn agreement(path: &Path, like_it: &CreateCommand) -> impl FnOnce(StoreError) -> Self {
+        let (path, like_it) = (path.to_owned(), Box::new(like_it.clone()));
+        move |error| Failure::Contradiction {
+            path,
+            error,
+            like_it,
+        }
     }
 
     /// Wraps an error of reading an input; a closed output pipe is not an error.

@@ -20,9 +20,9 @@ pub struct FilterArguments {
           value_parser = value_parsers::given_filter(), hide_possible_values = true)]
     pub filter: Option<GivenFilter>,
 
-    /// Forget a key when this time has passed since it was last new, as in 7d, 12h, 90m or 30s:
+    /// Forget a key when this time has passed since it was last new, as in 7d, 1d12h, 90m or 30s:
     /// then it is new again. Without --filter, chooses a filter with a window
-    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window,
+    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window, allow_hyphen_values = true,
           help_heading = "Filter")]
     pub window: Option<u64>,
 

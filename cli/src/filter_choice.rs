@@ -3,7 +3,7 @@
 use dedupstore::FilterSpec;
 use dedupstore::advise::{Advice, Preference, Question, advise, minimum_memory};
 use dedupstore::filter::MAX_MEMORY_BITS;
-use dedupstore_view::{span, span_option};
+use dedupstore_view::span;
 
 use crate::error::Failure;
 use crate::log_sample::LogSample;
@@ -198,20 +198,21 @@ impl WindowQuestion<'_> {
 /// How often the interval of memory sizes is halved: the result is within 2 %.
 const BISECTIONS: u32 = 6;
 
-/// Says how many keys of a log are in a window, and whether the log is shorter than that.
-pub fn keys_of_log(log: &LogSample, seconds: u64) -> String {
+/// Says for how many keys a store was created, given a log and a window of so many seconds, and
+/// whether the log is shorter than that.
+pub fn headroom_in_window(log: &LogSample, seconds: u64) -> String {
     let covered = log.sample.seconds();
-    let room = plural(log.keys_in_window(seconds), "distinct key");
-    match covered < seconds {
+    let keys = plural(log.keys_in_window(seconds), "distinct key");
+    let shorter = match covered < seconds {
         true => format!(
-            "room for {room}: the log covers {} of the {}, and its keys are taken to continue at \
-             this rate; --expect N chooses another number",
-            span(covered),
-            span_option(seconds)
+            ", which covers {} and is taken to continue at this rate",
+            span(covered)
         ),
-        false => format!(
-            "room for the {room} that the log has in a window of {}",
-            span(seconds)
-        ),
-    }
+        false => String::new(),
+    };
+    format!(
+        "room for {HEADROOM} times the {keys} that a window of {} of the log has{shorter}; \
+         --expect N chooses another number",
+        span(seconds)
+    )
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use dedupstore::filter::Needs;
 use dedupstore::lines::{ImportanceReader, KeyReader, KeyRule, TimeReader};
-use dedupstore_view::{LimitReached, drop_chance_warning};
+use dedupstore_view::{CreateCommand, LimitReached, clock_ahead_warning, drop_chance_warning};
 use serde_json::json;
 
 use crate::batch_hasher::LineReader;
@@ -16,10 +16,11 @@ use crate::drop_guard::{DropChance, DropGuard, FprLimit};
 use crate::error::Failure;
 use crate::input::{Block, Inputs, ReadInputs};
 use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
+use crate::machine_clock;
 use crate::metrics::Metrics;
 use crate::missing_importance;
 use crate::missing_keys;
-use crate::missing_times;
+use crate::missing_times::{self, MissingTimes, Treatment};
 use crate::progress::Progress;
 use crate::standard_error;
 
@@ -97,10 +98,11 @@ impl<'a> FilterRun<'a> {
     }
 
     /// Completes the message about a limit; returns other failures unchanged.
-    fn named(&self, failure: Failure) -> Failure {
+    fn named(&self, failure: Failure, like_it: Option<&CreateCommand>) -> Failure {
         match failure {
             Failure::Limit(limit) => Failure::Limit(LimitReached {
                 store: self.store.clone(),
+                larger: larger(like_it),
                 recorded: self.store.is_some() && !self.arguments.dry_run,
                 ..limit
             }),
@@ -109,23 +111,24 @@ impl<'a> FilterRun<'a> {
     }
 
     /// Warns of the false positive rate, if that is due.
-    fn warn(&self, guard: &mut DropGuard) {
+    fn warn(&self, guard: &mut DropGuard, like_it: Option<&CreateCommand>) {
         if let Some(DropChance { rate, lines }) = guard.take_warning()
             && !self.quiet
         {
             let store = self.store.as_deref();
-            let warning = drop_chance_warning(store, rate, lines, guard.has_limit());
+            let larger = larger(like_it);
+            let warning = drop_chance_warning(store, &larger, rate, lines, guard.has_limit());
             standard_error::message(warning);
         }
     }
 
-    /// Reads all inputs and prints the lines asked for. `of_store` is the limit of the false
-    /// positive rate with which the store was created.
+    /// Reads all inputs and prints the lines asked for. `like_it` creates another store with the
+    /// options of the present one, if there is one.
     pub fn filter<S: SeenKeys>(
         &self,
         seen: &mut S,
         rule: &KeyRule,
-        of_store: Option<f64>,
+        like_it: Option<&CreateCommand>,
     ) -> Result<Outcome, Failure> {
         if self.inputs.is_terminal() && !self.quiet {
             standard_error::message("reading lines from the terminal; end with Ctrl-D");
@@ -136,15 +139,16 @@ impl<'a> FilterRun<'a> {
         if needs.importance && rule.importance.is_none() && !self.quiet {
             standard_error::message(missing_importance::NO_OPTION);
         }
-        let settings = self.settings(rule, needs, self.limit(of_store));
+        let limit = self.limit(like_it.and_then(|it| it.max_fpr));
+        let settings = self.settings(rule, needs, limit);
         let line_end = settings.line_end;
         let finished_at_close = metrics
             .as_ref()
             .is_some_and(|metrics| seen.finish_metrics_at_close(metrics));
         let line_filter = LineFilter::new(seen, settings, Arc::clone(&self.counts));
-        let mut line_filter = line_filter.map_err(|failure| self.named(failure))?;
+        let mut line_filter = line_filter.map_err(|failure| self.named(failure, like_it))?;
         let mut progress = Progress::new(&self.inputs, self.quiet);
-        self.warn(line_filter.guard());
+        self.warn(line_filter.guard(), like_it);
         let consume = |block: Block<'_>| {
             match block {
                 Block::Lines(lines) => line_filter.lines(lines),
@@ -152,7 +156,7 @@ impl<'a> FilterRun<'a> {
                 Block::LongLine(piece) => line_filter.long_line(piece),
                 Block::Pause => line_filter.flush(),
             }?;
-            self.warn(line_filter.guard());
+            self.warn(line_filter.guard(), like_it);
             progress.show(|| line_filter.line_count());
             if let Some(metrics) = &metrics {
                 metrics.publish(|| line_filter.status());
@@ -172,7 +176,7 @@ impl<'a> FilterRun<'a> {
             Err(failure @ Failure::Limit(_)) => {
                 let read = ReadInputs {
                     bytes: self.counts.consumed_bytes.load(Ordering::Relaxed),
-                    problem: Some(self.named(failure)),
+                    problem: Some(self.named(failure, like_it)),
                 };
                 (Ok(read), true)
             }
@@ -184,7 +188,7 @@ impl<'a> FilterRun<'a> {
         };
         let lines = line_filter.line_count();
         line_filter.guard().note(after.drop_chance, lines);
-        self.warn(line_filter.guard());
+        self.warn(line_filter.guard(), like_it);
         if let Some(metrics) = &metrics
             && !finished_at_close
         {
@@ -250,21 +254,39 @@ impl<'a> FilterRun<'a> {
         let judged = lines - self.too_long();
         let missing = missing_keys::message(rule, self.without_key(), judged, TREATMENT);
         let too_long = self.inputs.too_long(self.too_long(), TREATMENT);
+        let with_key = judged - self.without_key();
         let without_time = missing_times::message(
             rule,
-            self.without_time(),
-            self.counts.first_without_time.load(Ordering::Relaxed),
-            judged - self.without_key(),
+            MissingTimes {
+                count: self.without_time(),
+                first: self.counts.first_without_time.load(Ordering::Relaxed),
+            },
+            with_key,
+            Treatment::Counted,
         );
         let without_importance = missing_importance::message(
             rule,
             self.without_importance(),
             self.counts.first_without_importance.load(Ordering::Relaxed),
-            judged - self.without_key(),
+            with_key,
         );
-        let ahead = missing_times::ahead(outcome.after.clock);
+        let after = &outcome.after;
+        let ahead = missing_times::ahead(after.clock);
+        let late = missing_times::late(after.clock, with_key);
+        let clock = after.clock_unix_seconds.and_then(|seconds| {
+            let name = self.store.as_deref()?;
+            clock_ahead_warning(name, seconds, machine_clock::unix_seconds())
+        });
         if !self.quiet {
-            let messages = [missing, too_long, without_time, without_importance, ahead];
+            let messages = [
+                missing,
+                too_long,
+                without_time,
+                without_importance,
+                ahead,
+                late,
+                clock,
+            ];
             for message in messages.into_iter().flatten() {
                 standard_error::message(message);
             }
@@ -305,4 +327,11 @@ impl<'a> FilterRun<'a> {
             "estimated_fnr_interval": after.audited_fnr.map(|fnr| [fnr.low, fnr.high]),
         })
     }
+}
+
+/// Returns the command that creates a larger store.
+fn larger(like_it: Option<&CreateCommand>) -> String {
+    let fallback = || CreateCommand::new("OTHER.dds");
+    let like_it = like_it.cloned().unwrap_or_else(fallback);
+    like_it.for_more_keys().to_string()
 }

@@ -44,7 +44,7 @@ impl ImportanceArguments {
             (None, None) => return None,
         };
         Some(ImportanceOptions {
-            selector,
+            selector: Some(selector),
             format: self.importance_format,
         })
     }

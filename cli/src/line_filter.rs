@@ -83,6 +83,9 @@ pub struct Status {
     pub drop_chance: f64,
     /// How the times of lines were handled in this run.
     pub clock: ClockReport,
+    /// When the present step of a window's clock began, in seconds since 1970. None if the filter
+    /// has no window in seconds, or if there was no time yet.
+    pub clock_unix_seconds: Option<u64>,
     /// The false positive rate, measured by the audit.
     pub audited_fpr: Option<Estimate>,
     /// The false negative rate, measured by the audit.
@@ -98,9 +101,18 @@ impl Status {
             seen: registers.seen_count(),
             load: filter.load(registers),
             drop_chance: filter.false_positive_rate(registers),
+            clock_unix_seconds: clock_unix_seconds(filter, registers),
             ..self
         }
     }
+}
+
+/// Returns when the present step of a window's clock began; None as for
+/// [`Status::clock_unix_seconds`].
+pub fn clock_unix_seconds(filter: &AnyFilter, registers: &Registers) -> Option<u64> {
+    let clock = filter.tick_clock()?;
+    let step = Some(registers.clock()).filter(|&step| step > 0);
+    clock.begin_of(step?)
 }
 
 /// The part of [`Status`] that only a store has.

@@ -1,12 +1,13 @@
 //! The times of a log's lines, for `simulate` and the adviser.
 
 use dedupstore::Observation;
-use dedupstore::lines::{KeyRule, LineClock, TimeReader};
+use dedupstore::lines::{KeyRule, LineClock, TimeReader, TimeRule, ValueSelector};
 use dedupstore_view::span_option;
 
 use crate::error::Failure;
 use crate::machine_clock::unix_seconds;
-use crate::missing_times;
+use crate::missing_times::{self, MissingTimes, Treatment};
+use crate::table::plural;
 
 /// How far times may be ahead of the machine's clock, as for the engine.
 const TOLERANCE_SECONDS: u64 = 86_400;
@@ -14,6 +15,10 @@ const TOLERANCE_SECONDS: u64 = 86_400;
 /// Finds the times of a log's lines: where the options say, or else where they are recognized.
 pub struct LogClock {
     source: Source,
+    /// The byte that separates the fields of the key.
+    delimiter: Option<u8>,
+    /// The rule for the times that were recognized, if they are in a field of their own.
+    recognized: Option<TimeRule>,
     /// A later time is not believed.
     latest: i64,
     /// The time of the last line that has one.
@@ -21,8 +26,7 @@ pub struct LogClock {
     /// The keys before the first time. They count at it.
     before: Vec<Observation>,
     keys: u64,
-    without_time: u64,
-    first_without_time: u64,
+    without_time: MissingTimes,
     ahead: u64,
 }
 
@@ -42,12 +46,13 @@ impl LogClock {
                 Some(time) => Source::Given(TimeReader::new(time.clone())),
                 None => Source::Unknown,
             },
+            delimiter: rule.selector.selected_fields().and_then(|it| it.1),
+            recognized: None,
             latest: i64::try_from(latest).unwrap_or(i64::MAX),
             last: None,
             before: Vec::new(),
             keys: 0,
-            without_time: 0,
-            first_without_time: 0,
+            without_time: MissingTimes::default(),
             ahead: 0,
         }
     }
@@ -57,7 +62,10 @@ impl LogClock {
     pub fn recognize_in(&mut self, head: &[u8]) -> bool {
         if matches!(self.source, Source::Unknown) && !head.is_empty() {
             self.source = match LineClock::of(head) {
-                Some(clock) => Source::Recognized(Box::new(clock)),
+                Some(mut clock) => {
+                    self.recognized = clock.rule_in(head, self.delimiter);
+                    Source::Recognized(Box::new(clock))
+                }
                 None => Source::None,
             };
         }
@@ -85,10 +93,7 @@ impl LogClock {
             }
             Some(seconds) => Some(seconds.clamp(1, i64::from(u32::MAX)) as u32),
             None => {
-                self.without_time += 1;
-                if self.without_time == 1 {
-                    self.first_without_time = self.keys;
-                }
+                self.without_time.add(self.keys);
                 self.last
             }
         };
@@ -110,6 +115,16 @@ impl LogClock {
         }
     }
 
+    /// Returns where the times of lines were recognized; None if the options say where they are.
+    pub fn into_recognized(self) -> Option<RecognizedTimes> {
+        match self.source {
+            Source::Recognized(_) => Some(RecognizedTimes {
+                rule: self.recognized,
+            }),
+            _ => None,
+        }
+    }
+
     /// Returns whether any line had a key.
     pub fn has_keys(&self) -> bool {
         self.keys > 0
@@ -124,18 +139,51 @@ impl LogClock {
     pub fn messages(&self, rule: &KeyRule) -> impl Iterator<Item = String> {
         let missing = match rule.time {
             Some(_) => {
-                missing_times::message(rule, self.without_time, self.first_without_time, self.keys)
+                missing_times::message(rule, self.without_time, self.keys, Treatment::Counted)
             }
             None => None,
         };
+        let (times, were) = match self.ahead {
+            1 => ("time of 1 line is".to_owned(), "was"),
+            lines => (format!("times of {} are", plural(lines, "line")), "were"),
+        };
         let ahead = (self.ahead > 0).then(|| {
-            let lines = crate::table::plural(self.ahead, "line");
-            format!(
-                "the times of {lines} are more than a day ahead of the machine's clock and were \
-                 ignored"
-            )
+            format!("the {times} more than a day ahead of the machine's clock and {were} ignored")
         });
         missing.into_iter().chain(ahead)
+    }
+}
+
+/// Times that were found in a log without being asked for.
+pub struct RecognizedTimes {
+    /// The rule that finds them; None if they are in no field of their own.
+    pub rule: Option<TimeRule>,
+}
+
+impl RecognizedTimes {
+    /// Says that a store of the machine's clock does not use the times.
+    pub fn unused(&self) -> String {
+        let options = self.rule.as_ref().map(|rule| {
+            let mut times = KeyRule::default();
+            times.time = Some(rule.clone());
+            missing_times::time_options(&times)
+        });
+        match (&self.rule, options) {
+            (Some(TimeRule { selector, .. }), Some(options)) => {
+                let place = match selector {
+                    ValueSelector::Field { index, .. } => format!("field {}", index + 1),
+                    ValueSelector::Json(path) => format!("the JSON value {path}"),
+                };
+                format!(
+                    "note: the log has times in {place}, and the store's clock is that of the \
+                     machine: to use the times of the lines, create it with {options}"
+                )
+            }
+            _ => "note: the log has times, and the store's clock is that of the machine: to use \
+                  the times of the lines, say where they are with --time-field N or --time-json-key \
+                  PATH"
+                .to_owned(),
+        }
     }
 }
 

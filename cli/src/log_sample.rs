@@ -9,7 +9,7 @@ use dedupstore::{KeyHasher, Observation};
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::key_arguments::KeyArguments;
-use crate::log_clock::{self, LogClock};
+use crate::log_clock::{self, LogClock, RecognizedTimes};
 use crate::log_importance::LogImportance;
 use crate::missing_keys;
 use crate::standard_error;
@@ -21,6 +21,9 @@ pub struct LogSample {
     pub sample: Sample,
     /// The exact number of distinct keys.
     pub distinct: u64,
+    /// Where its times were recognized; None if they were not read, or if the options say where
+    /// they are.
+    pub times: Option<RecognizedTimes>,
 }
 
 impl LogSample {
@@ -114,6 +117,10 @@ pub fn read(
             plural(lines, "line"),
             missing_keys::selector_options(&arguments.rule()?),
         ))),
-        (_, distinct) => Ok(LogSample { distinct, sample }),
+        (_, distinct) => Ok(LogSample {
+            distinct,
+            sample,
+            times: clock.and_then(LogClock::into_recognized),
+        }),
     }
 }

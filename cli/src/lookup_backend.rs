@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::store::{CreateOptions, Directory, KeyLookup, Parameters, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
+use dedupstore_view::CreateCommand;
 
 use crate::error::Failure;
-use crate::line_filter::{SeenKeys, Status};
+use crate::line_filter::{SeenKeys, Status, clock_unix_seconds};
 use crate::machine_clock::{TimeSource, unix_seconds};
 
 /// A store whose new keys are remembered in memory only.
@@ -38,9 +39,9 @@ impl LookupBackend {
         self.store.parameters()
     }
 
-    /// Returns the limit of the false positive rate with which the store was created.
-    pub fn max_fpr(&self) -> Option<f64> {
-        self.store.max_fpr()
+    /// Returns the command that creates another store like this one.
+    pub fn like_it(&self) -> CreateCommand {
+        CreateCommand::like(self.store.parameters(), self.store.max_fpr())
     }
 
     /// Checks that the store agrees with every option that is set.
@@ -83,6 +84,7 @@ impl SeenKeys for LookupBackend {
             load: self.store.load(),
             drop_chance: self.store.false_positive_rate(),
             clock: self.store.clock_report(),
+            clock_unix_seconds: clock_unix_seconds(self.store.filter(), self.store.registers()),
             ..Status::default()
         }
     }

@@ -1,5 +1,6 @@
 //! As of which time keys are looked up.
 
+use clap::Args;
 use dedupstore::lines::{KeyRule, TimeReader};
 use dedupstore::store::{Directory, KeyLookup};
 use dedupstore_view::moment;
@@ -7,7 +8,20 @@ use dedupstore_view::moment;
 use crate::error::Failure;
 use crate::given_filter::names_with_window;
 use crate::machine_clock::{TimeSource, unix_seconds};
-use crate::value_parsers::Moment;
+use crate::value_parsers::{self, Moment};
+
+/// The option that says as of which time keys are looked up.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LookupTimeArguments {
+    /// Look up as of a later time, if the filter has a window: a time like 2026-03-01T12:34:56Z,
+    /// seconds since 1970, or a span like +7d or +1d12h. A span counts from the time of the machine
+    /// or, if the store records where lines have their time, from the beginning of the present
+    /// step [default: the time of the machine; if the store records where lines have their time,
+    /// that of the line or the present step]
+    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment,
+          allow_hyphen_values = true)]
+    pub at: Option<Moment>,
+}
 
 /// As of which time keys are looked up in a store.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +62,6 @@ impl LookupTime {
         let requested = at.map(|at| match at {
             Moment::UnixSeconds(seconds) => seconds,
             Moment::Later(seconds) => now.saturating_add(seconds),
-            Moment::Earlier(seconds) => now.saturating_sub(seconds),
         });
         store.advance_clock(requested.unwrap_or(now));
         Ok(LookupTime {
@@ -78,13 +91,14 @@ impl LookupTime {
     }
 }
 
-/// Returns when a key was last new, given the step in which it will be forgotten.
+/// Returns when a key was last new, given the step in which it will be forgotten. None if the store
+/// has had no time yet.
 pub fn when_forgotten(
     store: &KeyLookup<Directory>,
     forgotten_at_step: Option<u64>,
 ) -> Option<KeyTimes> {
     let clock = store.filter().tick_clock()?;
-    let step = forgotten_at_step?;
+    let step = forgotten_at_step.filter(|_| store.registers().clock() > 0)?;
     let set = step.checked_sub(clock.age_limit() + 1)?;
     Some(KeyTimes {
         new_from: clock.begin_of(set)?,

@@ -6,7 +6,7 @@ use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::{KeyHasher, Observation, SeenSet, Verdict};
 
 use crate::error::Failure;
-use crate::line_filter::{SeenKeys, Status};
+use crate::line_filter::{SeenKeys, Status, clock_unix_seconds};
 use crate::machine_clock::{TimeSource, unix_seconds};
 
 /// A set that ends with the process, so nothing is lost if keys are recorded before their lines
@@ -86,6 +86,7 @@ fn status_of(set: &SeenSet) -> Status {
         load: set.load(),
         drop_chance: set.false_positive_rate(),
         clock: set.clock_report(),
+        clock_unix_seconds: clock_unix_seconds(set.filter(), set.registers()),
         store: None,
     }
 }

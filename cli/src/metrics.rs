@@ -176,6 +176,7 @@ impl Shared {
             now,
             without_key: self.counts.without_key.load(Ordering::Relaxed),
             too_long: self.counts.too_long.load(Ordering::Relaxed),
+            without_time: self.counts.without_time.load(Ordering::Relaxed),
             consumed_bytes: self.counts.consumed_bytes.load(Ordering::Relaxed),
             started_unix_seconds: self.started_unix_seconds,
         };

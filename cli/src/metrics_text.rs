@@ -13,6 +13,7 @@ pub struct Reading {
     pub now: Status,
     pub without_key: u64,
     pub too_long: u64,
+    pub without_time: u64,
     pub consumed_bytes: u64,
     pub started_unix_seconds: f64,
 }
@@ -51,6 +52,34 @@ pub fn text(reading: &Reading) -> String {
         "Bytes of input read by this run.",
         &[("", bytes)],
     );
+    let counters = [
+        (
+            "late_total",
+            "Lines of this run whose time was before the present step of the clock.",
+            now.clock.late,
+        ),
+        (
+            "ahead_total",
+            "Lines of this run whose time was too far ahead for the clock to follow.",
+            now.clock.ahead,
+        ),
+        (
+            "lines_without_time_total",
+            "Lines of this run with a key and without a readable time.",
+            reading.without_time,
+        ),
+    ];
+    for (name, help, count) in counters {
+        family(name, "counter", help, &[("", count as f64)]);
+    }
+    if let Some(seconds) = now.clock_unix_seconds {
+        family(
+            "window_clock_seconds",
+            "gauge",
+            "Start of the present step of the window's clock, in seconds since 1970.",
+            &[("", seconds as f64)],
+        );
+    }
     let observations = (now.new + now.seen) as f64;
     family(
         "observations",

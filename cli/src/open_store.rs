@@ -7,11 +7,12 @@ use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::{
     CreateOptions, Durability, OpenOptions, RecoveryReport, Store, StoreError, holds_store,
 };
-use dedupstore_view::{forgetting, key_options_quoted};
+use dedupstore_view::{CreateCommand, forgetting, key_options_quoted};
 
 use crate::cleanup::CleanupOnSignal;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::missing_times;
 use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers::show_bits;
@@ -58,17 +59,21 @@ pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result
                 created => return created.map(|store| (store, true)),
             }
         }
-        let store = open.open(path)?;
-        store.check_agreement(opening.options)?;
-        Ok((store, false))
+        Ok((open.open(path)?, false))
     })?;
+    if !is_new {
+        let like_it = CreateCommand::like(store.parameters(), store.max_fpr());
+        let agreed = store.check_agreement(opening.options);
+        agreed.map_err(Failure::agreement(path, &like_it))?;
+    }
     let message = match is_new {
         false => recovered(path, store.recovery()),
         true => {
             let rule = store.parameters().key_rule(&KeyOptions::default());
-            let key = recorded_key(&rule.map_err(Failure::store(path))?);
+            let rule = rule.map_err(Failure::store(path))?;
             let limit = store.max_fpr().map(recorded_limit);
-            let recorded = [key, limit].into_iter().flatten();
+            let recorded = [recorded_key(&rule), recorded_time(&rule), limit];
+            let recorded = recorded.into_iter().flatten();
             let recorded: String = recorded.map(|it| format!("; its {it}")).collect();
             let forgets = (store.filter().window()).map(|clock| forgetting(store.spec(), clock));
             let forgets = forgets.map_or(String::new(), |forgets| format!("; it {forgets}"));
@@ -85,10 +90,19 @@ pub fn open_or_create(path: &Path, opening: &Opening<'_>, quiet: bool) -> Result
 
 /// Describes a recorded rule; None if keys are unchanged lines.
 pub fn recorded_key(rule: &KeyRule) -> Option<String> {
-    match key_options_quoted(rule) {
+    let mut key = rule.clone();
+    key.time = None;
+    match key_options_quoted(&key) {
         options if options.is_empty() => None,
         options => Some(format!("key options, for every run: {options}")),
     }
+}
+
+/// Describes where lines have their time; None for the clock of the machine.
+pub fn recorded_time(rule: &KeyRule) -> Option<String> {
+    rule.time.as_ref()?;
+    let options = missing_times::time_options(rule);
+    Some(format!("time options, for every run: {options}"))
 }
 
 /// Describes a recorded limit of the false positive rate.

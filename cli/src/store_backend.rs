@@ -8,7 +8,7 @@ use dedupstore::store::{Store, StoreError};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
 use crate::error::Failure;
-use crate::line_filter::{SeenKeys, Status, StoreStatus};
+use crate::line_filter::{SeenKeys, Status, StoreStatus, clock_unix_seconds};
 use crate::machine_clock::{TimeSource, unix_seconds};
 use crate::metrics::Metrics;
 use crate::signals::{CloseOnSignal, OnSignal, arrived};
@@ -198,6 +198,7 @@ fn status_of(store: &Store) -> Status {
         load: store.load(),
         drop_chance: store.false_positive_rate(),
         clock: store.clock_report(),
+        clock_unix_seconds: clock_unix_seconds(store.filter(), store.registers()),
         store: Some(StoreStatus {
             generation: store.generation(),
             checkpoint_unix_seconds: store.checkpoint_unix_seconds(),

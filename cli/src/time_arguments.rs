@@ -16,7 +16,7 @@ pub struct TimeArguments {
           help_heading = "Time", group = "time")]
     time_field: Option<usize>,
 
-    /// Take the time from a value of a JSON line, as in request.time
+    /// Take the time from a value of a JSON line, a string or a number, as in request.time
     #[arg(long, value_name = "PATH", help_heading = "Time", group = "time")]
     time_json_key: Option<JsonPath>,
 
@@ -24,22 +24,24 @@ pub struct TimeArguments {
     /// in 2026-03-01T12:34:56Z (rfc3339), or as in access logs (clf). A time without a zone is in
     /// UTC [default: auto, recognized for each line]
     #[arg(long, value_name = "FORMAT", value_parser = value_parsers::time_format(),
-          hide_possible_values = true, requires = "time", help_heading = "Time")]
+          hide_possible_values = true, help_heading = "Time")]
     time_format: Option<TimeFormat>,
 }
 
 impl TimeArguments {
-    /// Returns the options that were given; None for the time of the machine.
+    /// Returns the options that were given; None if there are none. A format alone is that of the
+    /// times of a store.
     pub fn options(&self, delimiter: Option<u8>) -> Option<TimeOptions> {
         let selector = match (self.time_field, &self.time_json_key) {
-            (Some(number), _) => ValueSelector::Field {
+            (Some(number), _) => Some(ValueSelector::Field {
                 index: number - 1,
                 delimiter,
-            },
-            (None, Some(path)) => ValueSelector::Json(path.clone()),
-            (None, None) => return None,
+            }),
+            (None, Some(path)) => Some(ValueSelector::Json(path.clone())),
+            (None, None) => None,
         };
-        Some(TimeOptions {
+        let is_given = selector.is_some() || self.time_format.is_some();
+        is_given.then_some(TimeOptions {
             selector,
             format: self.time_format,
         })

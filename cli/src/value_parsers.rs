@@ -59,15 +59,44 @@ pub fn time(text: &str) -> Result<Duration, String> {
         })
 }
 
-/// Parses the span of a window, in whole seconds: `30s`, `90m`, `12h`, `7d`.
-pub fn window(text: &str) -> Result<u64, String> {
-    let milliseconds = time(text).map(|span| span.as_millis());
-    match milliseconds {
-        Ok(span) if span > 0 && span.is_multiple_of(1000) && span < (1 << 40) * 1000 => {
-            Ok((span / 1000) as u64)
+/// Parses a span in whole seconds, as [`span`](dedupstore_view::span) writes it or shorter: `30s`,
+/// `90m`, `1d12h`, `7 d 14 h`. A unit occurs once, the larger ones first.
+fn whole_seconds(text: &str) -> Option<u64> {
+    if let Ok(single) = time(text) {
+        let milliseconds = single.as_millis();
+        let seconds = u64::try_from(milliseconds / 1000).ok();
+        return seconds.filter(|_| milliseconds.is_multiple_of(1000));
+    }
+    let (mut rest, mut seconds, mut larger) = (text, 0u64, u64::MAX);
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, after) = rest.split_at(digits);
+        let after = after.trim_start_matches(' ');
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(letters.unwrap_or(after.len()));
+        let unit = match unit {
+            "s" => 1,
+            "m" | "min" => 60,
+            "h" => 3600,
+            "d" => 86_400,
+            _ => return None,
+        };
+        if unit >= larger {
+            return None;
         }
+        let part = number.parse::<u64>().ok()?.checked_mul(unit)?;
+        (seconds, larger) = (seconds.checked_add(part)?, unit);
+        rest = after.trim_start_matches(' ');
+    }
+    (larger < u64::MAX).then_some(seconds)
+}
+
+/// Parses the span of a window, in whole seconds: `30s`, `90m`, `12h`, `1d12h`, `7d`.
+pub fn window(text: &str) -> Result<u64, String> {
+    match whole_seconds(text) {
+        Some(seconds) if seconds > 0 && seconds < 1 << 40 => Ok(seconds),
         _ => Err(format!(
-            "expected a span of whole seconds like 30s, 90m, 12h or 7d; found `{text}`"
+            "expected a span of whole seconds like 30s, 90m, 12h, 1d12h or 7d; found `{text}`"
         )),
     }
 }
@@ -77,24 +106,30 @@ pub fn window(text: &str) -> Result<u64, String> {
 pub enum Moment {
     UnixSeconds(u64),
     Later(u64),
-    Earlier(u64),
 }
 
-/// Parses a moment: `1772368496`, `2026-03-01T12:34:56Z`, `+7d`, `-12h`.
+/// Parses a moment: `1772368496`, `2026-03-01T12:34:56Z`, `+7d`, `+1d12h`.
 pub fn moment(text: &str) -> Result<Moment, String> {
-    let relative = |span: &str| time(span).map(|span| span.as_secs());
-    let parsed = match (text.strip_prefix('+'), text.strip_prefix('-')) {
-        (Some(span), _) => relative(span).ok().map(Moment::Later),
-        (None, Some(span)) => relative(span).ok().map(Moment::Earlier),
-        (None, None) => {
+    if text
+        .strip_prefix('-')
+        .is_some_and(|span| whole_seconds(span).is_some())
+    {
+        return Err(format!(
+            "found `{text}`, a time before the store's clock; a store does not know what it \
+             forgot, so keys are looked up as of now or later"
+        ));
+    }
+    let parsed = match text.strip_prefix('+') {
+        Some(span) => whole_seconds(span).map(Moment::Later),
+        None => {
             let seconds = TimeFormat::Auto.parse(text.as_bytes());
             seconds.map(|seconds| Moment::UnixSeconds(seconds.max(0) as u64))
         }
     };
     parsed.ok_or_else(|| {
         format!(
-            "expected a time like 2026-03-01T12:34:56Z, seconds since 1970, or +7d after the \
-             store's clock; found `{text}`"
+            "expected a time like 2026-03-01T12:34:56Z, seconds since 1970, or a span like +7d or \
+             +1d12h; found `{text}`"
         )
     })
 }
@@ -289,8 +324,21 @@ mod tests {
 
     #[test]
     fn windows_are_whole_seconds() {
-        for (text, seconds) in [("30s", 30), ("90m", 5400), ("12h", 43_200), ("7d", 604_800)] {
+        for (text, seconds) in [
+            ("30s", 30),
+            ("90m", 5400),
+            ("12h", 43_200),
+            ("7d", 604_800),
+            ("1d12h", 129_600),
+            ("7d14h", 655_200),
+            ("7 d 14 h", 655_200),
+            ("1 h 30 min", 5400),
+            ("1d1s", 86_401),
+        ] {
             assert_eq!(window(text), Ok(seconds), "{text}");
+        }
+        for seconds in [1, 59, 5400, 86_401, 655_200, 694_861] {
+            assert_eq!(window(&dedupstore_view::span(seconds)), Ok(seconds));
         }
         for text in [
             "",
@@ -300,6 +348,11 @@ mod tests {
             "1.5s",
             "-1d",
             "1 week",
+            "12h1d",
+            "1d1d",
+            "1d12",
+            "d",
+            "1d-2h",
             "99999999999d",
         ] {
             assert!(window(text).is_err(), "{text}");
@@ -316,11 +369,12 @@ mod tests {
                 Moment::UnixSeconds(1_772_368_496),
             ),
             ("+7d", Moment::Later(604_800)),
-            ("-2h", Moment::Earlier(7200)),
+            ("+1d12h", Moment::Later(129_600)),
+            ("+7 d 14 h", Moment::Later(655_200)),
         ] {
             assert_eq!(moment(text), Ok(expected), "{text}");
         }
-        for text in ["", "tomorrow", "+", "-5", "7d"] {
+        for text in ["", "tomorrow", "+", "-5", "-2h", "-7d", "7d"] {
             assert!(moment(text).is_err(), "{text}");
         }
     }

@@ -51,6 +51,22 @@ fn the_guide_lists_every_parameter_that_crawl_drops() {
 }
 
 #[test]
+fn recipes_can_be_pasted_in_one_directory() {
+    let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("a file");
+    let mut used: Vec<(String, String)> = Vec::new();
+    for (heading, recipe) in recipes(&guide) {
+        let words = recipe.split(|c: char| c.is_whitespace() || "/\"'`".contains(c));
+        for name in words.filter(|word| word.ends_with(".dds")) {
+            let other = used.iter().find(|(used, _)| used == name);
+            let is_same = other.is_none_or(|(_, by)| *by == recipe);
+            assert!(is_same, "{heading}: another recipe uses {name}");
+            used.push((name.to_owned(), recipe.clone()));
+        }
+    }
+    assert!(used.len() > 20, "{}", used.len());
+}
+
+#[test]
 fn every_recipe_succeeds() {
     let guide = std::fs::read_to_string(root().join("docs/GUIDE.md")).expect("a file");
     let recipes = recipes(&guide);

@@ -31,6 +31,7 @@ mod store_commands;
 mod terminal;
 mod trees;
 mod window_reports;
+mod window_sessions;
 mod windows;
 
 /// The program under test.

@@ -99,7 +99,7 @@ fn key_options_that_contradict_the_store_are_refused() {
             "--drop-parameter ref",
             [
                 "without --drop-parameter",
-                "create OTHER.dds --normalize crawl --drop-parameter ref",
+                "create OTHER.dds --memory 64KiB --normalize crawl --drop-parameter ref",
             ],
         ),
         (

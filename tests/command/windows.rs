@@ -175,7 +175,8 @@ fn lines_without_a_time_count_at_the_time_before_them() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     let message = standard_error(&output);
     let warning = "3 of 6 lines have no readable time, first line 1; they counted at the time \
-                   before them; check --time-field 1";
+                   before them, those at the start at the first time after them; check \
+                   --time-field 1";
     assert!(message.contains(warning), "{message}");
     let stats = json(message.lines().last().expect("statistics"));
     assert_eq!(stats["lines_without_time"], 3);
@@ -314,7 +315,7 @@ fn windows_and_times_that_contradict_the_store_are_refused() {
         ),
         (
             "filter log.dds --time-field 3",
-            ["with --time-field 4", "--window SPAN --time-field 3"],
+            ["with --time-field 4", " --field 7 --time-field 3"],
         ),
         (
             "filter log.dds --time-json-key at",
@@ -371,7 +372,7 @@ fn windows_and_times_that_contradict_the_store_are_refused() {
         ),
         (
             "filter --window 7d --time-format clf",
-            ["--time-field <N>", "--time-json-key <PATH>"],
+            ["--time-field N", "--time-json-key PATH"],
         ),
         (
             "contains log.dds --at tomorrow x",

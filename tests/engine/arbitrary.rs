@@ -16,8 +16,15 @@ pub fn any_spec_of(descriptor: &'static Descriptor) -> impl Strategy<Value = Fil
     let numbers = proptest::collection::vec(any::<u64>(), descriptor.parameters.len());
     numbers.prop_map(move |numbers| {
         let mut spec = FilterSpec::with_defaults(descriptor);
+        let mut span: Option<u64> = None;
         for (parameter, number) in descriptor.parameters.iter().zip(numbers) {
-            let value = value_of(&parameter.kind, number);
+            let mut value = value_of(&parameter.kind, number);
+            match (parameter.name, span, value.parse::<u64>()) {
+                ("span", _, Ok(units)) => span = Some(units),
+                // A step is at most as long as its span.
+                ("step", Some(span), Ok(units)) => value = (units % (span + 1)).to_string(),
+                _ => {}
+            }
             spec = spec.with(parameter.name, &value).expect("within its range");
         }
         spec

@@ -9,6 +9,8 @@ use crate::numbers::{different_percents, grouped, percent, plural};
 pub struct LimitReached {
     /// The path of the store; None if the filter is in memory.
     pub store: Option<String>,
+    /// The command that creates a larger store.
+    pub larger: String,
     /// The limit.
     pub limit: f64,
     /// Whether the store was created with it; otherwise it was given for the run.
@@ -31,8 +33,8 @@ impl fmt::Display for LimitReached {
         };
         let limit = format!("the limit of {limit} {source}");
         let next = match self.store {
-            Some(_) => "Create a larger store: dedupstore create OTHER.dds --expect N",
-            None => "Choose a larger size with --memory",
+            Some(_) => format!("Create a larger store: {}", self.larger),
+            None => "Choose a larger size with --memory".to_owned(),
         };
         match self.lines {
             0 => write!(
@@ -59,8 +61,15 @@ impl fmt::Display for LimitReached {
 }
 
 /// Warns that a filter drops new keys at this rate, after so many lines of a run. `store` is the
-/// path of the store, if there is one. Without a limit, the warning says how to set one.
-pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64, has_limit: bool) -> String {
+/// path of the store, if there is one, and `larger` the command that creates a larger one. Without
+/// a limit, the warning says how to set one.
+pub fn drop_chance_warning(
+    store: Option<&str>,
+    larger: &str,
+    rate: f64,
+    lines: u64,
+    has_limit: bool,
+) -> String {
     let name = store.unwrap_or("the filter");
     let rate = percent(Some(rate));
     let when = match lines {
@@ -68,8 +77,8 @@ pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64, has_limit
         lines => format!("after {}", plural(lines, "line")),
     };
     let next = match store {
-        Some(_) => "a larger store drops fewer: dedupstore create OTHER.dds --expect N",
-        None => "a larger --memory drops fewer",
+        Some(_) => format!("a larger store drops fewer: {larger}"),
+        None => "a larger --memory drops fewer".to_owned(),
     };
     let limit = match has_limit {
         true => "",
@@ -82,10 +91,13 @@ pub fn drop_chance_warning(store: Option<&str>, rate: f64, lines: u64, has_limit
 mod tests {
     use super::*;
 
+    const LARGER: &str = "dedupstore create OTHER.dds --expect N";
+
     #[test]
     fn a_limit_says_where_the_run_stopped_and_what_to_do() {
         let mut limit = LimitReached {
             store: Some("links.dds".to_owned()),
+            larger: LARGER.to_owned(),
             limit: 0.01,
             is_of_store: true,
             rate: 0.010_23,
@@ -115,6 +127,7 @@ mod tests {
     fn a_rate_just_above_the_limit_is_shown_as_different() {
         let mut reached = LimitReached {
             store: None,
+            larger: String::new(),
             limit: 0.01,
             is_of_store: false,
             rate: 0.010_000_3,
@@ -152,12 +165,12 @@ mod tests {
     #[test]
     fn a_warning_says_how_many_keys_are_dropped() {
         assert_eq!(
-            drop_chance_warning(Some("links.dds"), 0.0104, 1, false),
+            drop_chance_warning(Some("links.dds"), LARGER, 0.0104, 1, false),
             "warning: links.dds reports 1.04 % of new keys as seen, after 1 line; a larger store \
              drops fewer: dedupstore create OTHER.dds --expect N. To stop before a rate is \
              exceeded, use --max-fpr"
         );
-        let full = drop_chance_warning(None, 1.0, 0, true);
+        let full = drop_chance_warning(None, "", 1.0, 0, true);
         assert!(
             full.contains("100 % of new keys as seen, at the start"),
             "{full}"

@@ -8,13 +8,9 @@ use dedupstore::lines::KeyOptionsError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
 use crate::change_errors::{cannot_forget_message, cannot_grow_message};
-use crate::key::{
-    created_for_importance, created_for_key, created_for_time, drop_options, importance_options,
-    line_end_in_words, line_end_option, selector_options, time_options,
-};
+use crate::contradiction::mismatch_message;
 use crate::numbers::{grouped, show_bits};
 use crate::printable::printable;
-use crate::time::span_option;
 
 /// Formats an error with the store's path and the command to run next.
 ///
@@ -50,7 +46,7 @@ pub fn error_message(path: impl Display, error: &StoreError) -> String {
             option,
             stored,
             requested,
-        } => mismatch_message(&path, *option, stored, requested)
+        } => mismatch_message(&path, *option, stored, requested, None)
             .unwrap_or_else(|| format!("{}; {next}", what(&path, error))),
         StoreError::Key(error) => key_error_message(error),
         StoreError::CannotGrow { filter, reason, .. } => cannot_grow_message(&path, filter, reason),
@@ -67,64 +63,13 @@ pub fn key_error_message(error: &KeyOptionsError) -> String {
         KeyOptionsError::NothingDropsParameters { normalization } => format!(
             "--drop-parameter needs --normalize crawl; the normalization is {normalization}"
         ),
+        KeyOptionsError::FormatWithoutTime => {
+            "--time-format says how times are written; say where they are with --time-field N or \
+             --time-json-key PATH"
+                .to_owned()
+        }
         _ => error.to_string(),
     }
-}
-
-/// Says that an option contradicts the store; None if the command line has no such option.
-fn mismatch_message(
-    path: &str,
-    option: CreateOption,
-    stored: &str,
-    requested: &str,
-) -> Option<String> {
-    let (created, flags) = match option {
-        CreateOption::Key => (created_for_key(stored), selector_options(requested)),
-        CreateOption::DropParameters => {
-            let created = match stored {
-                "" => "without --drop-parameter".to_owned(),
-                stored => format!("with {}", drop_options(stored)),
-            };
-            (created, drop_options(requested))
-        }
-        CreateOption::Time => (created_for_time(stored), time_options(requested)),
-        CreateOption::Importance => (
-            created_for_importance(stored),
-            importance_options(requested),
-        ),
-        CreateOption::Window => {
-            let window = |seconds: &str| {
-                let span = seconds.parse().map(span_option);
-                format!("--window {}", span.unwrap_or_else(|_| seconds.to_owned()))
-            };
-            let created = match stored {
-                "none" => "without a window that is measured in seconds".to_owned(),
-                stored => format!("with {}", window(stored)),
-            };
-            (created, window(requested))
-        }
-        CreateOption::LineEnd => (
-            format!("for lines that {}", line_end_in_words(stored)),
-            line_end_option(requested).to_owned(),
-        ),
-        option => {
-            let flag = flag(option)?;
-            (
-                format!("with {flag} {stored}"),
-                format!("{flag} {requested}"),
-            )
-        }
-    };
-    // Without it, the option would have no meaning for the store to create.
-    let needed = match option {
-        CreateOption::DropParameters => "--normalize crawl ",
-        CreateOption::Time => "--window SPAN ",
-        _ => "",
-    };
-    Some(format!(
-        "{path} was created {created}, which contradicts {flags}; omit the option, or create \
-         another store: dedupstore create OTHER.dds {needed}{flags}"
-    ))
 }
 
 /// Formats the error of a repair with the store's path and the command to run next.
@@ -229,7 +174,7 @@ fn what(path: &str, error: &StoreError) -> String {
 }
 
 /// The command line's option, if it has one.
-fn flag(option: CreateOption) -> Option<&'static str> {
+pub(crate) fn flag(option: CreateOption) -> Option<&'static str> {
     match option {
         CreateOption::Filter => Some("--filter"),
         CreateOption::Memory => Some("--memory"),

@@ -3,6 +3,7 @@
 use dedupstore::audit::{AuditReport, Estimate};
 use dedupstore::store::{GrowthInspection, Inspection};
 
+use crate::create_command::CreateCommand;
 use crate::key::{dropped_parameters, importance_options, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
 use crate::printable::printable;
@@ -317,7 +318,8 @@ fn forecast(inspection: &Inspection) -> Vec<(&'static str, String)> {
         match (forecast.observations_left, forecast.seconds_left) {
             (0, _) => format!(
                 "above the recommended load of {comfortable}; create a larger store for the next \
-                 keys: dedupstore create OTHER.dds"
+                 keys: {}",
+                larger(inspection)
             ),
             (left, None) => format!(
                 "{comfortable} load after {}",
@@ -353,6 +355,18 @@ fn forecast(inspection: &Inspection) -> Vec<(&'static str, String)> {
         )],
         false => rows,
     }
+}
+
+/// Returns the command that creates a larger store with the same options.
+fn larger(inspection: &Inspection) -> CreateCommand {
+    let key = inspection.key.as_ref();
+    let like_it = CreateCommand::of_recorded(
+        &inspection.filter,
+        inspection.memory_bits,
+        key.unwrap_or(&inspection.normalization),
+        inspection.max_fpr,
+    );
+    like_it.for_more_keys()
 }
 
 /// Returns the rows of the audit: error rates measured on a sample of the keys.

@@ -218,7 +218,7 @@ fn quoted_words(words: &[String]) -> String {
 }
 
 /// Quotes a word for a shell if it needs it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,+@%".contains(&byte);
     // A comma alone would look like part of the sentence around it.
     let has_letter = word.bytes().any(|byte| byte.is_ascii_alphanumeric());

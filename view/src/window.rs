@@ -5,9 +5,27 @@ use dedupstore::filter::{AnyFilter, ClockKind};
 use dedupstore::store::{Inspection, Leaving, WindowInspection};
 
 use crate::key::time_options;
-use crate::numbers::{grouped, percent, plural};
+use crate::numbers::{duration, grouped, percent, plural};
 use crate::printable::printable;
 use crate::time::{forgetting, moment, units};
+
+/// How far a store's clock may be ahead of the machine's before that is reported.
+const TOLERANCE_SECONDS: u64 = 86_400;
+
+/// Warns that the clock of a store is more than a day ahead of the machine's, given in seconds since
+/// 1970. `step_begin` is when the present step of the store's clock began.
+pub fn clock_ahead_warning(name: &str, step_begin: u64, machine: u64) -> Option<String> {
+    let ahead = step_begin.checked_sub(machine)?;
+    (ahead > TOLERANCE_SECONDS).then(|| {
+        format!(
+            "the clock of {name} is at {}, {} ahead of the machine's: lines with times before that \
+             are late and count at that step. Check the machine's clock; if it is right, a line \
+             had a wrong time, and only another store starts at an earlier one",
+            moment(step_begin),
+            duration(ahead),
+        )
+    })
+}
 
 /// The number of rows that say when keys leave; `--json` has all.
 const LEAVING_ROWS: usize = 6;
@@ -18,6 +36,7 @@ pub(crate) fn window_rows(
     window: &WindowInspection,
 ) -> Vec<(&'static str, String)> {
     let kind = kind_of(window);
+    let has_no_time = kind == ClockKind::Seconds && window.present_unix_seconds.is_none();
     let mut rows = vec![("clock", clock(inspection, window))];
     rows.extend(forgets(inspection).map(|text| ("forgets", text)));
     let step = units(kind, window.step);
@@ -26,11 +45,17 @@ pub(crate) fn window_rows(
             "step",
             format!("{step}; the present one began {}", moment(begin)),
         ),
+        None if has_no_time => ("step", format!("{step}; no time yet")),
         None => (
             "step",
             format!("{step}; the present one is number {}", window.present_step),
         ),
     });
+    let machine = inspection
+        .checkpoint_unix_seconds
+        .saturating_add(inspection.checkpoint_age_seconds);
+    let begin = window.present_unix_seconds.unwrap_or(0);
+    rows.extend(clock_ahead_warning("the store", begin, machine).map(|text| ("warning", text)));
     if let Some(oldest) = window.oldest_unix_seconds.filter(|_| window.live_keys > 0) {
         rows.push(("since", moment(oldest)));
     }
@@ -45,6 +70,9 @@ pub(crate) fn window_rows(
             None => "none yet".to_owned(),
         },
     ));
+    if has_no_time {
+        return rows;
+    }
     for (index, leaving) in window.leaving.iter().take(LEAVING_ROWS).enumerate() {
         let label = if index == 0 { "leaving" } else { "" };
         rows.push((label, leaving_in_words(window, leaving)));

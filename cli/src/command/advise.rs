@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dedupstore::DEFAULT_MEMORY;
 use dedupstore::advise::{
-    Advice, Confidence, Estimate, Preference, Question, RatesBy, advise, minimum_memory,
+    Advice, Confidence, Estimate, Preference, Question, RatesBy, Unmeasured, advise, minimum_memory,
 };
 use dedupstore::lines::KeyRule;
 use dedupstore_view::key_options_quoted;
@@ -18,7 +18,7 @@ use crate::growing_filter;
 use crate::key_arguments::KeyArguments;
 use crate::log_sample;
 use crate::output::Output;
-use crate::table::{percent, plural, render};
+use crate::table::{grouped, percent, plural, render};
 use crate::value_parsers;
 
 /// Choose a filter, with its expected error rates and how certain the choice is
@@ -37,8 +37,8 @@ pub struct Arguments {
     memory: Option<u64>,
 
     /// Choose a filter that forgets a key when this time has passed since it was last new, as in
-    /// 7d, 12h, 90m or 30s. The times of a LOG are read as the options say, or recognized
-    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window)]
+    /// 7d, 1d12h, 90m or 30s. The times of a LOG are read as the options say, or recognized
+    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window, allow_hyphen_values = true)]
     window: Option<u64>,
 
     /// The expected number of distinct keys, in one window with --window [default: that of the
@@ -142,6 +142,9 @@ Examples:
 /// The number of runners-up in the table.
 const RUNNERS_UP: usize = 5;
 
+/// A smaller lower bound of the false positive rate says nothing.
+const LEAST_SHOWN: f64 = 1e-11;
+
 fn memory_help() -> String {
     format!(
         "Memory for the filter [default: enough for --expect and --max-fpr if both are given, \
@@ -158,7 +161,7 @@ fn cost(text: &str) -> Result<f64, String> {
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let window = arguments.window;
-    let rule = arguments.key.rule()?;
+    let mut rule = arguments.key.rule()?;
     if rule.time.is_some() && window.is_none() {
         return Err(Failure::Usage(
             "the times of lines have a meaning only for a filter with a window; give --window \
@@ -199,6 +202,10 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         ..Question::of_memory(memory_bits(&arguments, distinct)?)
     };
     let advice = advise(&question)?;
+    // The store reads the times as the adviser did.
+    if let Some(times) = log.as_ref().and_then(|log| log.times.as_ref()) {
+        rule.time.clone_from(&times.rule);
+    }
     let mut output = Output::standard()?;
     match arguments.json {
         true => output.text(&format!("{}\n", as_json(&question, &advice, &rule)))?,
@@ -276,7 +283,7 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
         percent(Some(choice.fpr)),
         percent(Some(choice.fnr)),
         ranges(choice),
-        certainty(question, &advice.confidence),
+        certainty(question, advice),
     );
     if let Some(other) = &advice.other_kind {
         let kind = match other.filter.descriptor().needs.importance {
@@ -294,7 +301,7 @@ fn as_text(question: &Question<'_>, advice: &Advice, rule: &KeyRule) -> String {
     if let Some(papers) = &advice.papers {
         text += &format!("For comparison: {papers}.\n");
     }
-    let bound = advice.least_fpr;
+    let bound = advice.least_fpr.filter(|least| *least >= LEAST_SHOWN);
     if let Some(least) = bound.filter(|_| question.window.is_none() && !question.weighted) {
         let others = match question.rates_by {
             RatesBy::Mean => {
@@ -400,12 +407,34 @@ fn ranges(choice: &Estimate) -> String {
     }
 }
 
-fn certainty(question: &Question<'_>, sureness: &Confidence) -> String {
+/// Says why candidates were not measured.
+fn unmeasured(why: Unmeasured) -> String {
+    match why {
+        Unmeasured::FewKeys { distinct, least } => format!(
+            "The log has {}, and measuring takes at least {}.",
+            plural(distinct, "distinct key"),
+            grouped(least)
+        ),
+        Unmeasured::FewRepeats { repeats, least } => format!(
+            "The log has {}, and measuring takes at least {}.",
+            plural(repeats, "repeat"),
+            grouped(least)
+        ),
+        Unmeasured::LittleMemory { memory_bits, .. } => format!(
+            "Reduced in proportion to the keys of the log, the memory would be {}, too little to \
+             measure; give a longer LOG.",
+            plural(memory_bits, "bit")
+        ),
+        _ => "Give a LOG to measure.".to_owned(),
+    }
+}
+
+fn certainty(question: &Question<'_>, advice: &Advice) -> String {
     let per = match question.weighted {
         true => "of the importance",
         false => "per key",
     };
-    match *sureness {
+    match advice.confidence {
         Confidence::Assumed {
             near_best_on,
             streams,
@@ -413,7 +442,8 @@ fn certainty(question: &Question<'_>, sureness: &Confidence) -> String {
         } => format!(
             "Certainty: predicted, not measured. On {near_best_on} of {streams} kinds of streams its cost \
              is within 10 % of the best; in the worst case it is {worst_ratio:.1} times \
-             the best. Give a LOG to measure."
+             the best. {}",
+            unmeasured(advice.unmeasured.unwrap_or(Unmeasured::NoSample)),
         ),
         Confidence::Measured {
             observations,

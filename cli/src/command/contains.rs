@@ -7,16 +7,17 @@ use clap::Args;
 use dedupstore::Verdict;
 use dedupstore::lines::{KeyReader, Piece, TimeReader};
 use dedupstore::store::{Directory, KeyLookup};
+use dedupstore_view::CreateCommand;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::key_report::{KeyReport, Print, Words};
-use crate::lookup_time::LookupTime;
+use crate::lookup_time::{LookupTime, LookupTimeArguments};
 use crate::missing_keys;
+use crate::missing_times::{self, MissingTimes, Treatment};
 use crate::standard_error;
-use crate::value_parsers::{self, Moment};
 
 /// Look up keys without recording them
 ///
@@ -38,12 +39,8 @@ pub struct Arguments {
     #[arg(value_name = "KEY")]
     keys: Vec<OsString>,
 
-    /// Look up as of a later time, if the filter has a window: a time like 2026-03-01T12:34:56Z,
-    /// seconds since 1970, or +7d after the store's clock [default: the time of the machine; if
-    /// the store records where lines have their time, that of the line or of the last line]
-    #[arg(long, value_name = "TIME", value_parser = value_parsers::moment,
-          allow_hyphen_values = true)]
-    at: Option<Moment>,
+    #[command(flatten)]
+    time: LookupTimeArguments,
 
     #[command(flatten)]
     key: KeyArguments,
@@ -69,9 +66,10 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let path = &arguments.store;
     let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
+    let like_it = CreateCommand::like(store.parameters(), store.max_fpr());
     let rule = store.parameters().key_rule(&arguments.key.options());
-    let rule = rule.map_err(Failure::store(path))?;
-    let time = LookupTime::of(&mut store, &rule, arguments.at)?;
+    let rule = rule.map_err(Failure::agreement(path, &like_it))?;
+    let time = LookupTime::of(&mut store, &rule, arguments.time.at)?;
     if let Some(warning) = time.warning()
         && !global.quiet
     {
@@ -87,6 +85,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         report: KeyReport::new(print, WORDS)?,
         lines: 0,
         without_key: 0,
+        without_time: MissingTimes::default(),
     };
     let looked_up = match &arguments.keys[..] {
         [] => {
@@ -110,7 +109,14 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     looked_up?;
     flushed?;
     let (missing, lines) = (lookup.without_key, lookup.lines);
-    if let Some(missing) = missing_keys::message(&rule, missing, lines, "reported as new")
+    if let Some(message) = missing_keys::message(&rule, missing, lines, "reported as new")
+        && !global.quiet
+    {
+        standard_error::message(message);
+    }
+    let with_key = lines - missing;
+    let missing = missing_times::message(&rule, lookup.without_time, with_key, Treatment::LookedUp);
+    if let Some(missing) = missing
         && !global.quiet
     {
         standard_error::message(missing);
@@ -137,6 +143,8 @@ struct Lookup {
     report: KeyReport,
     lines: u64,
     without_key: u64,
+    /// The lines with a key and without a readable time, if lines have their own.
+    without_time: MissingTimes,
 }
 
 impl Lookup {
@@ -146,6 +154,9 @@ impl Lookup {
         match self.keys.key(line) {
             Some(key) => {
                 let seconds = self.times.as_mut().and_then(|times| times.tick(line));
+                if self.times.is_some() && seconds.is_none() {
+                    self.without_time.add(self.lines);
+                }
                 let found = match seconds {
                     Some(seconds) => self.store.contains_at(key, seconds.into()),
                     None => self.store.contains(key),

@@ -17,6 +17,7 @@ use crate::given_filter::{check_importance_is_used, check_times_are_used};
 use crate::growing_filter;
 use crate::key_arguments::KeyArguments;
 use crate::leftovers;
+use crate::log_clock::RecognizedTimes;
 use crate::log_sample::{self, LogSample};
 use crate::missing_importance;
 use crate::open_store;
@@ -41,8 +42,8 @@ pub struct Arguments {
     #[command(flatten)]
     filter: FilterArguments,
 
-    /// Choose a filter for this number of distinct keys, in one window with --window [with --for, default: 4 times those of the
-    /// log]
+    /// Choose a filter for this number of distinct keys, in one window with --window [with --for,
+    /// default: 4 times those of the log]
     #[arg(long, value_name = "N", value_parser = value_parsers::count, conflicts_with = "filter",
           help_heading = "Filter")]
     expect: Option<u64>,
@@ -114,7 +115,7 @@ Examples:
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let rule = arguments.key.rule()?;
-    let (options, reason) = choice(&arguments, global.quiet)?;
+    let (options, reasons) = choice(&arguments, global.quiet)?;
     let spec = options.spec().cloned().unwrap_or_default();
     check_times_are_used(&spec, rule.time.is_some())?;
     check_importance_is_used(&spec, rule.importance.is_some())?;
@@ -138,7 +139,11 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     };
     let store = Store::create(path, &options).map_err(Failure::store(path))?;
     let created = open_store::created(path, &store);
-    let key = open_store::recorded_key(&rule).map(|key| format!("its {key}"));
+    let recorded = [
+        open_store::recorded_key(&rule),
+        open_store::recorded_time(&rule),
+    ];
+    let [key, time] = recorded.map(|options| options.map(|options| format!("its {options}")));
     let forgets = (store.filter().window()).map(|clock| forgetting(store.spec(), clock));
     store.close().map_err(Failure::store(path))?;
     let Some(mut output) = output else {
@@ -147,8 +152,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let limit = arguments.max_fpr.map(open_store::recorded_limit);
     let limit = limit.map(|limit| format!("its {limit}"));
     let forgets = forgets.map(|forgets| format!("it {forgets}"));
-    let lines = [Some(created), forgets, key, limit, reason];
-    let mut lines = lines.into_iter().flatten();
+    let lines = [Some(created), forgets, key, time, limit];
+    let mut lines = lines.into_iter().flatten().chain(reasons);
     let written = lines.try_for_each(|line| output.text(&format!("{line}\n")));
     match written.and_then(|()| output.flush()) {
         Err(Failure::Output(error)) => Err(Failure::Report {
@@ -167,8 +172,8 @@ fn remove_empty(path: &Path) -> bool {
     store.is_some_and(|store| store.delete().is_ok())
 }
 
-/// Returns the options of the store, and the reason if the filter was chosen.
-fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<String>), Failure> {
+/// Returns the options of the store, and the reasons if the filter was chosen, one per line.
+fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Vec<String>), Failure> {
     if let Some(bytes) = arguments.grow_to {
         let rate = arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR);
         let chosen = growing_filter::up_to(bytes.saturating_mul(8), rate)?;
@@ -176,7 +181,7 @@ fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<S
         let options = options
             .filter(chosen.filter)
             .memory_bits(chosen.memory_bits);
-        return Ok((options, Some(chosen.reason)));
+        return Ok((options, vec![chosen.reason]));
     }
     let window = arguments.filter.window;
     let log = match &arguments.log {
@@ -200,7 +205,7 @@ fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<S
         (None, _, None) if arguments.fpr.is_some() => {
             return Err(Failure::Usage(NO_KEYS.to_owned()));
         }
-        (None, _, None) => return Ok((arguments.filter.options()?, None)),
+        (None, _, None) => return Ok((arguments.filter.options()?, Vec::new())),
         (Some(distinct), None, None) => filter_choice::for_fpr(
             distinct,
             arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR),
@@ -215,29 +220,40 @@ fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Option<S
     let options = options
         .filter(chosen.filter)
         .memory_bits(chosen.memory_bits);
-    let headroom = match (of_log, arguments.expect) {
-        (Some(keys), None) => format!("\n{}", filter_choice::headroom(keys)),
-        _ => String::new(),
-    };
-    Ok((options, Some(chosen.reason + &headroom)))
+    let headroom = of_log.filter(|_| arguments.expect.is_none());
+    let headroom = headroom.map(filter_choice::headroom);
+    let reasons = [Some(chosen.reason), headroom].into_iter().flatten();
+    Ok((options, reasons.collect()))
 }
 
-/// Chooses a filter with a window.
+/// Chooses a filter with a window, as without one: for the default rate if there is a number of
+/// keys and no memory.
 fn window_choice(
     arguments: &Arguments,
     seconds: u64,
     log: Option<&LogSample>,
-) -> Result<(CreateOptions, Option<String>), Failure> {
+) -> Result<(CreateOptions, Vec<String>), Failure> {
     let of_log = log.map(|log| log.keys_in_window(seconds));
+    let with_headroom = of_log.map(|keys| keys.saturating_mul(filter_choice::HEADROOM));
     let question = WindowQuestion {
-        distinct: arguments.expect.or(of_log),
+        distinct: arguments.expect.or(with_headroom),
         log,
         preference: arguments.prefer.unwrap_or_default().into(),
         ..WindowQuestion::of(seconds)
     };
-    let chosen = match (arguments.filter.memory, question.distinct, arguments.fpr) {
-        (None, None, Some(_)) => return Err(Failure::Usage(NO_KEYS.to_owned())),
-        (None, Some(_), Some(rate)) => question.choose_for(rate)?,
+    let chosen = match (arguments.filter.memory, question.distinct, arguments.prefer) {
+        (None, None, None) if arguments.fpr.is_some() => {
+            return Err(Failure::Usage(NO_KEYS.to_owned()));
+        }
+        (None, Some(_), None) => {
+            let rate = arguments.fpr.unwrap_or(filter_choice::DEFAULT_FPR);
+            // By formulas, as without a window.
+            let by_formulas = WindowQuestion {
+                log: None,
+                ..question
+            };
+            by_formulas.choose_for(rate)?
+        }
         (memory, _, _) => {
             let memory = memory.map(|bytes| bytes.saturating_mul(8));
             question.choose(memory.unwrap_or(DEFAULT_MEMORY.bits()))?
@@ -247,9 +263,10 @@ fn window_choice(
     let options = options
         .filter(chosen.filter)
         .memory_bits(chosen.memory_bits);
-    let room = match (log, arguments.expect) {
-        (Some(log), None) => format!("\n{}", filter_choice::keys_of_log(log, seconds)),
-        _ => String::new(),
-    };
-    Ok((options, Some(chosen.reason + &room)))
+    let log_decides = log.filter(|_| arguments.expect.is_none());
+    let room = log_decides.map(|log| filter_choice::headroom_in_window(log, seconds));
+    let recognized = log.and_then(|log| log.times.as_ref());
+    let unused = recognized.map(RecognizedTimes::unused);
+    let reasons = [Some(chosen.reason), room, unused].into_iter().flatten();
+    Ok((options, reasons.collect()))
 }

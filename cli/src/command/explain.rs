@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::json_bytes;
-use crate::lookup_time::{KeyTimes, LookupTime, when_forgotten};
+use crate::lookup_time::{KeyTimes, LookupTime, LookupTimeArguments, when_forgotten};
 use crate::output::Output;
+use crate::standard_error;
 use crate::table::{percent, plural};
 
 /// Show why a store reports a key as new or seen, and how certain that is
@@ -33,6 +34,9 @@ pub struct Arguments {
     #[arg(value_name = "KEY")]
     key: OsString,
 
+    #[command(flatten)]
+    time: LookupTimeArguments,
+
     /// Print one JSON object. Where `key` or `normalized` is not UTF-8, `key_bytes` or
     /// `normalized_bytes` has its bytes as hexadecimal digits
     #[arg(long)]
@@ -40,13 +44,14 @@ pub struct Arguments {
 }
 
 const EXAMPLES: &str = "\
-Example:
-  dedupstore explain links.dds https://harbour.example/";
+Examples:
+  dedupstore explain links.dds https://harbour.example/
+  dedupstore explain pages.dds --at +7d /index.html   will it be new again in a week?";
 
-pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failure> {
+pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
     let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
-    let explanation = Explanation::of(&mut store, &arguments)?;
+    let explanation = Explanation::of(&mut store, &arguments, global.quiet)?;
     let mut output = Output::standard()?;
     match arguments.json {
         true => output.text(&format!("{}\n", explanation.as_json(&store)))?,
@@ -72,10 +77,19 @@ struct Explanation {
 const MAX_ROWS: usize = 32;
 
 impl Explanation {
-    fn of(store: &mut KeyLookup<Directory>, arguments: &Arguments) -> Result<Self, Failure> {
+    fn of(
+        store: &mut KeyLookup<Directory>,
+        arguments: &Arguments,
+        quiet: bool,
+    ) -> Result<Self, Failure> {
         let rule = store.parameters().key_rule(&KeyOptions::default());
         let rule = rule.map_err(Failure::store(&arguments.store))?;
-        LookupTime::of(store, &rule, None)?;
+        let time = LookupTime::of(store, &rule, arguments.time.at)?;
+        if let Some(warning) = time.warning()
+            && !quiet
+        {
+            standard_error::message(warning);
+        }
         let key = arguments.key.as_encoded_bytes();
         let mut reader = KeyReader::of(rule);
         let normalized = written_key(store, &mut reader, key);
@@ -179,6 +193,8 @@ impl Explanation {
             let (from, until) = (moment(times.new_from), moment(times.new_until));
             row("last new", &format!("from {from} to {until}"));
             row("forgotten", &format!("from {} on", moment(times.forgotten)));
+        } else if self.verdict.is_seen() && store.filter().tick_clock().is_some() {
+            row("forgotten", "unknown: no line had a time yet");
         }
         row("certainty", &self.certainty(store));
         page

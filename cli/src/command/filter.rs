@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dedupstore::store::{CreateOptions, Durability};
-use dedupstore::{DEFAULT_MEMORY, SeenSet};
+use dedupstore::store::{CreateOptions, Durability, StoreError};
+use dedupstore::{ByteSize, DEFAULT_MEMORY, SeenSet};
+use dedupstore_view::CreateCommand;
 
 use crate::cli::GlobalArguments;
 use crate::default_filter;
@@ -110,8 +111,9 @@ fn long_about() -> String {
          the run instead.\n\n\
          With --window, a key is forgotten when its span has passed since it was last new, by the \
          clock of the machine or by the times of the lines (--time-field, --time-json-key). A late \
-         line, a line without a readable time, and a line whose time is too far ahead count at the \
-         time before them.\n\n\
+         line, whose time is in an earlier step, a line without a readable time, and a line whose \
+         time is too far ahead count at the present step. A line with a time and without a key does \
+         not move the clock.\n\n\
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed, key and time options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
@@ -163,8 +165,8 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
                 let rule = store.parameters().key_rule(&key);
                 let rule = rule.map_err(Failure::store(&path))?;
                 store.follow(TimeSource::of(&rule));
-                let max_fpr = store.max_fpr();
-                (run.filter(&mut store, &rule, max_fpr)?, rule)
+                let like_it = store.like_it();
+                (run.filter(&mut store, &rule, Some(&like_it))?, rule)
             }
             None => {
                 let rule = key.rule()?;
@@ -187,12 +189,13 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
                 create: !arguments.no_create,
                 wait: arguments.wait,
             };
-            let store = open_store::open_or_create(&path, &opening, global.quiet)?;
+            let store = open_store::open_or_create(&path, &opening, global.quiet);
+            let store = store.map_err(|failure| arguments.with_options(failure))?;
             let rule = store.parameters().key_rule(&key);
             let rule = rule.map_err(Failure::store(&path))?;
-            let max_fpr = store.max_fpr();
+            let like_it = CreateCommand::like(store.parameters(), store.max_fpr());
             let mut backend = StoreBackend::new(store, TimeSource::of(&rule));
-            let outcome = run.filter(&mut backend, &rule, max_fpr);
+            let outcome = run.filter(&mut backend, &rule, Some(&like_it));
             // Also if the output failed: the store keeps what was delivered before that.
             let closed = backend.close();
             match outcome {
@@ -213,6 +216,36 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
 }
 
 impl Arguments {
+    /// Adds the given options to the command that creates a missing store; returns other failures
+    /// unchanged.
+    fn with_options(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Store {
+                error: StoreError::NotFound { path },
+                ..
+            } => {
+                let filter = self.filter.filter.as_ref();
+                let command = CreateCommand {
+                    window: self.filter.window,
+                    filter: filter.map(|given| given.spec.clone()),
+                    memory: self
+                        .filter
+                        .memory
+                        .map(|it| ByteSize::from_bytes(it).to_string()),
+                    seed: self.filter.seed.map(|seed| seed.to_string()),
+                    key: self.key.rule().unwrap_or_default(),
+                    max_fpr: self.max_fpr.filter(|&rate| rate < 1.0),
+                    ..CreateCommand::new(path.display())
+                };
+                Failure::Usage(format!(
+                    "there is no store at {}; to create one: {command}",
+                    path.display()
+                ))
+            }
+            failure => failure,
+        }
+    }
+
     /// Returns an option that was given and has no meaning without a store.
     fn store_option(&self) -> Option<&'static str> {
         let given = [
@@ -268,9 +301,9 @@ fn look_at(path: &Path, arguments: &Arguments) -> Result<Option<LookupBackend>, 
     if std::fs::symlink_metadata(path).is_err() && !arguments.no_create {
         return Ok(None);
     }
-    let store = LookupBackend::open(path)?;
+    let store = LookupBackend::open(path).map_err(|failure| arguments.with_options(failure))?;
     store
         .check_agreement(&arguments.filter.options()?.key(arguments.key.options()))
-        .map_err(Failure::store(path))?;
+        .map_err(Failure::agreement(path, &store.like_it()))?;
     Ok(Some(store))
 }

@@ -50,10 +50,10 @@ pub struct Arguments {
           value_parser = value_parsers::filter_spec_or_all())]
     filters: Vec<String>,
 
-    /// Measure only filters with a window, and give them this span, as in 7d, 12h, 90m or 30s.
+    /// Measure only filters with a window, and give them this span, as in 7d, 1d12h, 90m or 30s.
     /// The times of a log are read as the options say, or recognized; a synthetic stream has one
     /// key per second. A key is a repeat if the filter delivered it within the span
-    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window)]
+    #[arg(long, value_name = "SPAN", value_parser = value_parsers::window, allow_hyphen_values = true)]
     window: Option<u64>,
 
     #[arg(short, long = "memory", help = memory_help(), value_name = "SIZE", value_parser = value_parsers::size)]
@@ -163,6 +163,13 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         Ok(simulation)
     };
     let (simulation, name, skipped) = match arguments.stream {
+        Some(_) if arguments.key.options().time.is_some() => {
+            return Err(Failure::Usage(
+                "the keys of a synthetic stream have their own times; omit --time-field, \
+                 --time-json-key and --time-format"
+                    .to_owned(),
+            ));
+        }
         Some(stream) => {
             let keys = stream.open(arguments.count, arguments.seed);
             let simulation = with_filters(Simulation::for_stream(&keys, arguments.seed))?;

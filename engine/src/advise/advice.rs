@@ -2,7 +2,7 @@
 
 use super::cheaper::{self, Cheaper};
 use super::question::{Question, RatesBy};
-use super::trial::Trial;
+use super::trial::{Trial, Unmeasured};
 use super::{assumed, candidate, measured, reason};
 use crate::filter::{AnyFilter, BuildError, FilterSpec};
 use crate::seen_set::CreateError;
@@ -118,6 +118,8 @@ pub struct Advice {
     pub other_kind: Option<Estimate>,
     /// How reliable the choice is.
     pub confidence: Confidence,
+    /// Why nothing was measured; None if candidates were.
+    pub unmeasured: Option<Unmeasured>,
     /// The filter with the lowest mean cost, if it is not the choice, and why not.
     pub cheaper: Option<Cheaper>,
     /// The filters that `papers` and `cheaper` name, except for the choice.
@@ -128,9 +130,10 @@ pub struct Advice {
 }
 
 pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
-    let trial = match question.rates_by {
-        RatesBy::Mean => Trial::of(question),
-        RatesBy::End => None,
+    let (trial, unmeasured) = match (question.rates_by, Trial::of(question)) {
+        (RatesBy::Mean, Ok(trial)) => (Some(trial), None),
+        (RatesBy::Mean, Err(why)) => (None, Some(why)),
+        (RatesBy::End, _) => (None, None),
     };
     let estimates = match &trial {
         Some(trial) => measured::estimates(question, trial)?,
@@ -211,6 +214,7 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
         papers,
         keeps_bounds,
         confidence,
+        unmeasured,
         least_fpr: question.bits_per_key().map(information::min_fpr),
         choice,
         runners_up,

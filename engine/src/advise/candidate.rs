@@ -6,7 +6,7 @@
 //! give fewer false positives and room for fewer keys.
 
 use super::question::{Preference, Question};
-use crate::filter::{FilterSpec, Kind, Origin, PossibleErrors, Value};
+use crate::filter::{FilterSpec, Kind, Origin, PossibleErrors, Value, presets, registry};
 
 /// Returns whether a filter comes from one of the three papers on duplicates in streams. These
 /// filters are tried like the others, and left out if a Bloom filter is at least as good on both
@@ -99,10 +99,41 @@ pub(super) fn of_question(question: &Question<'_>) -> Vec<FilterSpec> {
 
 /// Returns the configurations to run over the question's sample.
 pub(super) fn for_trial_of(question: &Question<'_>) -> Vec<FilterSpec> {
-    match question.window {
+    let mut filters = match question.window {
         None => for_trial(question.bits_per_key(), question.preference),
         Some(_) => of_question(question),
+    };
+    if question.weighted && question.window.is_none() {
+        filters.extend(importance_candidates(question.preference));
     }
+    filters
+}
+
+/// Returns the configurations of filters that use importance.
+pub(super) fn importance_candidates(preference: Preference) -> Vec<FilterSpec> {
+    // All of them err in both ways.
+    if preference != Preference::Balanced {
+        return Vec::new();
+    }
+    let mut texts: Vec<String> = Vec::new();
+    for (k, p) in [(2, 1), (2, 4), (4, 1), (4, 3), (4, 7)] {
+        for preset in presets() {
+            texts.push(format!("{}:k={k},p={p},max=4", preset.name));
+        }
+        for name in ["ibf1", "ibf2", "ibf5", "ibf6"] {
+            texts.push(format!("{name}:k={k},p={p},max=4,map=ceil"));
+        }
+    }
+    let all = registry().iter().copied();
+    let others = all.filter(|it| it.needs.importance && it.name != "ibf");
+    let mut filters = parsed(&texts);
+    filters.extend(others.map(FilterSpec::with_defaults));
+    filters
+}
+
+/// Returns whether a filter uses importance.
+pub(super) fn uses_importance(filter: &FilterSpec) -> bool {
+    filter.descriptor().needs.importance
 }
 
 /// Returns the configurations to run over a sample: more than for theory, because theory is less

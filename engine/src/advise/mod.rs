@@ -26,6 +26,7 @@ pub use cheaper::{Cheaper, WhyNotChosen};
 pub use question::{Preference, Question, RatesBy};
 pub use sample::Sample;
 pub use sizing::{Size, minimum_memory};
+pub use trial::Unmeasured;
 
 pub use crate::filter::{DEFAULT_FILTER, DEFAULT_MEMORY};
 

@@ -66,8 +66,16 @@ fn in_bits(bits: f64) -> String {
         ..999.5 => format!("{bits:.0} bits"),
         _ => {
             let unit = libm::pow(10.0, libm::floor(libm::log10(bits)) - 2.0);
-            format!("{:.0} bits", libm::round(bits / unit) * unit)
+            format!("{} bits", grouped((libm::round(bits / unit) * unit) as u64))
         }
+    }
+}
+
+/// Formats a number with commas between thousands.
+fn grouped(number: u64) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        thousands => format!("{},{:03}", grouped(thousands), number % 1000),
     }
 }
 
@@ -109,6 +117,7 @@ mod tests {
         assert_eq!(in_bits(1.3981), "1.40 bits");
         assert_eq!(in_bits(9.999), "10.0 bits");
         assert_eq!(in_bits(99.96), "100 bits");
-        assert_eq!(in_bits(3912.597), "3910 bits");
+        assert_eq!(in_bits(3912.597), "3,910 bits");
+        assert_eq!(in_bits(10_737_418.24), "10,700,000 bits");
     }
 }

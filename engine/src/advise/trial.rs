@@ -31,6 +31,36 @@ const SHORT_BITS: u64 = 1 << 15;
 /// Observations per batch.
 const BATCH: usize = 1024;
 
+/// Why candidates were not measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unmeasured {
+    /// There is no sample.
+    NoSample,
+    /// The sample has too few distinct keys.
+    FewKeys {
+        /// Their number.
+        distinct: u64,
+        /// How many it takes.
+        least: u64,
+    },
+    /// The sample has too few repeats.
+    FewRepeats {
+        /// Their number.
+        repeats: u64,
+        /// How many it takes.
+        least: u64,
+    },
+    /// The memory, reduced in proportion to the sample, is too small for a filter to behave like
+    /// one of full size.
+    LittleMemory {
+        /// The reduced memory.
+        memory_bits: u64,
+        /// How much it takes.
+        least_bits: u64,
+    },
+}
+
 /// A sample, or some of its keys, with the memory scaled to it.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
@@ -94,10 +124,10 @@ impl TrialResult {
 }
 
 impl Trial {
-    /// Returns a trial over the whole sample. None if there is no sample, or if the sample or the
+    /// Returns a trial over the whole sample. Fails if there is no sample, or if the sample or the
     /// scaled memory is too small.
-    pub fn of(question: &Question<'_>) -> Option<Self> {
-        let sample: &Sample = question.sample?;
+    pub fn of(question: &Question<'_>) -> Result<Self, Unmeasured> {
+        let sample: &Sample = question.sample.ok_or(Unmeasured::NoSample)?;
         let is_first = sample.first_occurrences();
         let distinct = is_first.iter().filter(|first| **first).count() as u64;
         let repeats = is_first.len() as u64 - distinct;
@@ -113,8 +143,23 @@ impl Trial {
         };
         let scale = distinct as f64 / expected.max(1) as f64;
         let memory_bits = (question.memory_bits as f64 * scale) as u64;
-        if distinct < MIN_KEYS || repeats < MIN_KEYS || memory_bits < MIN_BITS {
-            return None;
+        match () {
+            () if distinct < MIN_KEYS => {
+                let least = MIN_KEYS;
+                return Err(Unmeasured::FewKeys { distinct, least });
+            }
+            () if repeats < MIN_KEYS => {
+                let least = MIN_KEYS;
+                return Err(Unmeasured::FewRepeats { repeats, least });
+            }
+            () if memory_bits < MIN_BITS => {
+                let least_bits = MIN_BITS;
+                return Err(Unmeasured::LittleMemory {
+                    memory_bits,
+                    least_bits,
+                });
+            }
+            () => {}
         }
         let observations = sample.observations().to_vec();
         let group = |it: &Observation| {
@@ -131,7 +176,7 @@ impl Trial {
             weighted: question.weighted,
             unit: 1.0,
         };
-        Some(trial.with_unit())
+        Ok(trial.with_unit())
     }
 
     /// Computes the unit of the weights.

@@ -247,7 +247,7 @@ impl Filter for Apbf {
         parameters: &[
             Parameter::integer("k", "bits for each key, in as many slices", 1..=32, 8),
             WindowClock::SPAN,
-            WindowClock::STEP,
+            WindowClock::GRADUAL_STEP,
             WindowClock::CLOCK,
         ],
     };
@@ -255,14 +255,14 @@ impl Filter for Apbf {
     const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        let clock = WindowClock::of(spec);
+        let clock = WindowClock::of(spec)?;
         let k = spec.integer("k");
         let slices = (k + 1).saturating_add(clock.age_limit());
         if slices > MAX_SLICES {
             return Err(BuildError::Contradiction {
                 filter: spec.to_string(),
-                reason: "k and the number of steps of a span can be at most 63 together; choose \
-                         a larger step",
+                reason: "k and the number of steps of a span can be at most 63 together, so \
+                         `step` must be larger",
             });
         }
         match memory_bits / 8 / slices {

@@ -227,6 +227,7 @@ impl Evidence {
     /// Describes the reason for the verdict: "2 of its 4 bits are 0".
     pub fn in_words(&self, layout: &CellLayout) -> String {
         let CellLayout { cell, row, .. } = layout;
+        let cells_of_key = plural(cell);
         if let Some(value) = self.required.fingerprint() {
             let value = layout.value_in_words(value);
             let required = format!("its {} {value}", layout.content);
@@ -235,7 +236,7 @@ impl Evidence {
                 (None, 0) => format!("its {row} is empty"),
                 (None, 1) => format!("its {cell} does not hold {required}"),
                 (None, count) => {
-                    format!("none of the {count} {cell}s of its {row} holds {required}")
+                    format!("none of the {count} {cells_of_key} of its {row} holds {required}")
                 }
             };
         }
@@ -249,16 +250,24 @@ impl Evidence {
         };
         match closest {
             (0, _) if self.proof().is_none() => {
-                format!("fewer than {} of its {cell}s are equal", self.equal)
+                format!("fewer than {} of its {cells_of_key} are equal", self.equal)
             }
             (0, 1) => format!("its {cell} is {required}"),
-            (0, 2) => format!("both of its {cell}s are {required}"),
-            (0, count) => format!("its {count} {cell}s are all {required}"),
+            (0, 2) => format!("both of its {cells_of_key} are {required}"),
+            (0, count) => format!("its {count} {cells_of_key} are all {required}"),
             (_, 1) => format!("its {cell} is {lacking}"),
-            (2, 2) => format!("both of its {cell}s are {lacking}"),
-            (1, count) => format!("1 of its {count} {cell}s is {lacking}"),
-            (missing, count) => format!("{missing} of its {count} {cell}s are {lacking}"),
+            (2, 2) => format!("both of its {cells_of_key} are {lacking}"),
+            (1, count) => format!("1 of its {count} {cells_of_key} is {lacking}"),
+            (missing, count) => format!("{missing} of its {count} {cells_of_key} are {lacking}"),
         }
+    }
+}
+
+/// Returns the plural of the name of a cell: "bits", "entries".
+fn plural(noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{noun}s"),
     }
 }
 
@@ -270,6 +279,14 @@ mod tests {
     fn a_cell_is_read_lowest_bit_first() {
         let cell = EvidenceCell::read("counter", 2, 6, 3, &[0b0100_0000, 0b0000_0001]);
         assert_eq!(cell.value, 0b101);
+    }
+
+    #[test]
+    fn cells_are_named_in_the_plural() {
+        assert_eq!(
+            (plural("bit"), plural("entry")),
+            ("bits".into(), "entries".into())
+        );
     }
 
     #[test]

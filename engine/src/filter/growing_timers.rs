@@ -81,7 +81,7 @@ impl Newest {
 
 impl GrowingTimers {
     pub fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        let clock = WindowClock::of(spec);
+        let clock = WindowClock::of(spec)?;
         let stamps = Stamps::new(spec, &clock)?;
         let is_blocked = spec.is_choice("layout", "blocked");
         let width = u64::from(stamps.width_bits());

@@ -235,7 +235,7 @@ impl Filter for Stamped {
     const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        let clock = WindowClock::of(spec);
+        let clock = WindowClock::of(spec)?;
         let stamps = Stamps::new(spec, &clock)?;
         let bits = spec.integer("bits") as u32;
         let entry_bits = bits + stamps.width_bits();

@@ -30,7 +30,7 @@ impl Stamps {
         if width_bits > MAX_WIDTH_BITS {
             return Err(BuildError::Contradiction {
                 filter: spec.to_string(),
-                reason: "a span can have at most 65,533 steps; choose a larger step",
+                reason: "a span can have at most 65,533 steps, so `step` must be larger",
             });
         }
         Ok(Stamps {
@@ -185,7 +185,8 @@ mod tests {
             let spec = format!("window:span={span},step=1")
                 .parse()
                 .expect("a filter");
-            let stamps = Stamps::new(&spec, &WindowClock::of(&spec)).expect("few steps");
+            let stamps =
+                Stamps::new(&spec, &WindowClock::of(&spec).expect("a clock")).expect("few steps");
             assert_eq!(stamps.width_bits(), bits, "{span}");
             assert!(stamps.slack() >= 1);
         }

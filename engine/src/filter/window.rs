@@ -151,7 +151,7 @@ impl Filter for Window {
     const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        let clock = WindowClock::of(spec);
+        let clock = WindowClock::of(spec)?;
         let stamps = Stamps::new(spec, &clock)?;
         let is_blocked = spec.is_choice("layout", "blocked");
         let equal = spec.integer("equal");

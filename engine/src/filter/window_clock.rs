@@ -10,7 +10,7 @@
 
 use super::parameter::Parameter;
 use super::window_registers::WindowRegisters;
-use super::{FilterSpec, Observation, Registers};
+use super::{BuildError, FilterSpec, Observation, Registers};
 
 /// The numbers of steps that a span has if no step is given, the preferred ones first: the first
 /// that divides the span. With at most 13, a stamp takes four bits.
@@ -58,8 +58,16 @@ impl WindowClock {
     /// The parameter that is the length of a step.
     pub(super) const STEP: Parameter = Parameter::integer(
         "step",
-        "the resolution: a key is forgotten at most one step after its span; 0 means a twelfth \
-         of the span",
+        "the resolution: a key is forgotten at most one step after its span; 0 means about a \
+         twelfth of the span",
+        0..=1 << 40,
+        0,
+    );
+    /// The same for a filter that forgets gradually.
+    pub(super) const GRADUAL_STEP: Parameter = Parameter::integer(
+        "step",
+        "the resolution: how often the oldest slice is retired; 0 means about a twelfth of the \
+         span",
         0..=1 << 40,
         0,
     );
@@ -70,9 +78,17 @@ impl WindowClock {
         &["seconds", "count", "deliveries"],
     );
 
-    pub(super) fn of(spec: &FilterSpec) -> Self {
+    /// Returns the clock of a filter. Fails if its step is longer than its span: a key would be
+    /// remembered for two steps, which is many times the span.
+    pub(super) fn of(spec: &FilterSpec) -> Result<Self, BuildError> {
         let span = spec.integer("span");
-        WindowClock {
+        if spec.integer("step") > span {
+            return Err(BuildError::Contradiction {
+                filter: spec.to_string(),
+                reason: "`step` must be at most `span`",
+            });
+        }
+        Ok(WindowClock {
             kind: match () {
                 () if spec.is_choice("clock", "count") => ClockKind::Count,
                 () if spec.is_choice("clock", "deliveries") => ClockKind::Deliveries,
@@ -83,7 +99,7 @@ impl WindowClock {
                 0 => automatic_step(span),
                 step => step,
             },
-        }
+        })
     }
 
     /// Returns the clock of a window of so many observations, with steps of one.

@@ -94,7 +94,8 @@ fn contents<F: Filter>(filter: &F, registers: &Registers) -> Option<WindowConten
     Some(WindowContents {
         step,
         oldest_step,
-        keys: leaving.iter().map(|it| it.keys).sum(),
+        // Not sum(), which is -0 if there is nothing.
+        keys: leaving.iter().fold(0.0, |sum, it| sum + it.keys),
         leaving,
     })
 }

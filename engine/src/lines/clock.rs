@@ -11,11 +11,16 @@ use super::calendar::{days_since_1970, month_of_name, number, time_of_day, zone_
 use super::json::JsonBuffers;
 use super::json_members::member_paths;
 use super::json_path::JsonPath;
+use super::time_format::TimeFormat;
+use super::time_rule::{TimeReader, TimeRule};
+use super::value_rule::ValueSelector;
 
 /// Number of lines examined to find the form.
 const LINES: usize = 64;
 /// The percentage of these lines that must have a time stamp.
 const AGREEMENT_PERCENT: usize = 80;
+/// The number of fields in which a time is looked for.
+const FIELDS: usize = 64;
 /// Accepted years; other numbers are not taken as years.
 const YEARS: std::ops::RangeInclusive<i64> = 1980..=2199;
 /// Names of JSON members that hold times, in order of preference.
@@ -49,9 +54,7 @@ enum Place {
 impl LineClock {
     /// Finds the time stamps of a log from its first bytes. None if most lines have none.
     pub fn of(head: &[u8]) -> Option<LineClock> {
-        let end = memchr::memrchr(b'\n', head).unwrap_or(head.len());
-        let lines = head[..end].split(|&byte| byte == b'\n');
-        let lines: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).take(LINES).collect();
+        let lines = first_lines(head);
         let first = lines.first()?;
         let mut places = vec![Place::Brackets];
         places.extend(time_paths(first).into_iter().map(Place::Json));
@@ -61,6 +64,28 @@ impl LineClock {
             let mut clock = LineClock { place, buffers };
             let with_time = lines.iter().filter(|line| clock.seconds(line).is_some());
             (with_time.count() * 100 >= lines.len() * AGREEMENT_PERCENT).then_some(clock)
+        })
+    }
+
+    /// Returns the rule that finds the same times in the first bytes of a log; None if they are in
+    /// no field of their own. `delimiter` separates fields, or blanks do.
+    pub fn rule_in(&mut self, head: &[u8], delimiter: Option<u8>) -> Option<TimeRule> {
+        let lines = first_lines(head);
+        let times: Vec<_> = lines.iter().map(|line| self.seconds(line)).collect();
+        let selectors = match &self.place {
+            Place::Json(path) => vec![ValueSelector::Json(path.clone())],
+            _ => (0..FIELDS)
+                .map(|index| ValueSelector::Field { index, delimiter })
+                .collect(),
+        };
+        let rules = selectors.into_iter().map(|selector| TimeRule {
+            selector,
+            format: TimeFormat::Auto,
+        });
+        rules.into_iter().find(|rule| {
+            let mut reader = TimeReader::new(rule.clone());
+            let mut both = lines.iter().zip(&times);
+            both.all(|(line, time)| time.is_none() || reader.seconds(line) == *time)
         })
     }
 
@@ -78,6 +103,12 @@ impl LineClock {
             }
         }
     }
+}
+
+fn first_lines(head: &[u8]) -> Vec<&[u8]> {
+    let end = memchr::memrchr(b'\n', head).unwrap_or(head.len());
+    let lines = head[..end].split(|&byte| byte == b'\n');
+    lines.filter(|line| !line.is_empty()).take(LINES).collect()
 }
 
 /// Returns the paths of the members of a JSON line whose names suggest a time.
@@ -179,6 +210,29 @@ mod tests {
             assert_eq!(first_time(line), moment, "{line}");
             assert_eq!(first_time(&format!("{line}\n{line}\n")), moment, "{line}");
         }
+    }
+
+    #[test]
+    fn the_place_of_the_times_is_a_rule() {
+        let rule = |line: &str, delimiter| {
+            let head = format!("{line}\n{line}\n");
+            let mut clock = LineClock::of(head.as_bytes())?;
+            let rule = clock.rule_in(head.as_bytes(), delimiter)?;
+            assert_eq!(rule.format, TimeFormat::Auto);
+            Some(match rule.selector {
+                ValueSelector::Field { index, .. } => (index + 1).to_string(),
+                ValueSelector::Json(path) => path.to_string(),
+            })
+        };
+        let found = |text: &str| Some(text.to_owned());
+        let access = "10.0.0.1 - - [01/Mar/2026:12:34:56 +0000] \"GET / HTTP/1.1\" 200 12";
+        assert_eq!(rule(access, None), found("4"));
+        assert_eq!(rule(access, Some(b';')), None);
+        assert_eq!(rule("a,2026-03-01T12:34:56Z,1", Some(b',')), found("2"));
+        assert_eq!(rule("a,2026-03-01T12:34:56Z,1", None), None);
+        assert_eq!(rule("2026-03-01 12:34:56,123 INFO", None), found("1"));
+        let json = "{\"id\":7,\"meta\":{\"ts\":1772368496.25}}";
+        assert_eq!(rule(json, None), found("meta.ts"));
     }
 
     #[test]

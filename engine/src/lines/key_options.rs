@@ -59,6 +59,9 @@ pub enum KeyOptionsError {
         /// The normalization.
         normalization: Normalization,
     },
+    /// A format of times, and nothing that says which part of a line is its time.
+    #[error("there is a format of times, but nothing says which part of a line is its time")]
+    FormatWithoutTime,
 }
 
 /// A part of a [`KeyRule`].
@@ -193,10 +196,11 @@ impl KeyOptions {
             rule.line_end = line_end;
         }
         if let Some(time) = &self.time {
-            rule.time = Some(time.over(rule.time.as_ref()));
+            let time = time.over(rule.time.as_ref());
+            rule.time = Some(time.ok_or(KeyOptionsError::FormatWithoutTime)?);
         }
         if let Some(importance) = &self.importance {
-            rule.importance = Some(importance.over(rule.importance.as_ref()));
+            rule.importance = importance.over(rule.importance.as_ref());
         }
         let normalization = rule.normalization;
         match rule.drop_parameters.is_empty() || normalization.drops_parameters() {

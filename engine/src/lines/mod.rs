@@ -16,6 +16,7 @@ mod json;
 mod json_members;
 mod json_path;
 mod json_text;
+mod json_time;
 mod key;
 mod key_options;
 mod key_rule;

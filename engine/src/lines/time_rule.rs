@@ -1,7 +1,8 @@
 //! Where the time of a line is.
 
 use super::fields::{blank_field_start, delimited_field, field_start};
-use super::json::JsonBuffers;
+use super::json::{JsonBuffers, JsonValue};
+use super::json_time;
 use super::time_format::TimeFormat;
 use super::value_rule::{ValueOptions, ValueRule, ValueSelector};
 
@@ -87,7 +88,10 @@ impl TimeReader {
                 self.last.set(text, length, seconds);
                 Some(seconds)
             }
-            ValueSelector::Json(ref path) => format.parse(path.find(line, &mut self.json)?.bytes()),
+            ValueSelector::Json(ref path) => match path.find(line, &mut self.json)? {
+                JsonValue::Text(text) => format.parse(text),
+                JsonValue::Other(value) => json_time::seconds(format, value),
+            },
         }
     }
 

@@ -27,23 +27,27 @@ pub enum ValueSelector {
         /// The byte that separates fields. None: runs of blanks and tabs separate them.
         delimiter: Option<u8>,
     },
-    /// A value of a JSON line: a string or a number.
+    /// A value of a JSON line: a string, or a number, which may have an exponent. An array is not a
+    /// value, whatever is in it.
     Json(JsonPath),
 }
 
 /// The parts of a [`ValueRule`] that a caller asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueOptions<F> {
-    /// Which part of a line is the value. A field without a delimiter has that of a store.
-    pub selector: ValueSelector,
+    /// Which part of a line is the value; None: as a store records. A field without a delimiter has
+    /// that of a store.
+    pub selector: Option<ValueSelector>,
     /// How it is written; None: as a store records, or the default.
     pub format: Option<F>,
 }
 
 impl<F: Copy + Default> ValueOptions<F> {
-    /// Returns the rule, with what is not asked for taken from a store's rule or the defaults.
-    pub(super) fn over(&self, stored: Option<&ValueRule<F>>) -> ValueRule<F> {
-        let mut selector = self.selector.clone();
+    /// Returns the rule, with what is not asked for taken from a store's rule or the defaults. None
+    /// if nothing says which part of a line is the value.
+    pub(super) fn over(&self, stored: Option<&ValueRule<F>>) -> Option<ValueRule<F>> {
+        let of_store = stored.map(|stored| &stored.selector);
+        let mut selector = self.selector.as_ref().or(of_store)?.clone();
         if let (
             ValueSelector::Field {
                 delimiter: requested @ None,
@@ -58,10 +62,10 @@ impl<F: Copy + Default> ValueOptions<F> {
             *requested = *delimiter;
         }
         let format = self.format.or(stored.map(|stored| stored.format));
-        ValueRule {
+        Some(ValueRule {
             selector,
             format: format.unwrap_or_default(),
-        }
+        })
     }
 }
 
@@ -69,7 +73,7 @@ impl<F> From<ValueRule<F>> for ValueOptions<F> {
     /// Asks for every part of the rule.
     fn from(rule: ValueRule<F>) -> Self {
         ValueOptions {
-            selector: rule.selector,
+            selector: Some(rule.selector),
             format: Some(rule.format),
         }
     }

@@ -24,7 +24,7 @@ pub struct WindowInspection {
     /// The number of the present step.
     pub present_step: u64,
     /// When the present step began, in seconds since 1970; None if the clock does not count
-    /// seconds.
+    /// seconds, or if it has had no time yet.
     pub present_unix_seconds: Option<u64>,
     /// When the oldest step in the window began.
     pub oldest_unix_seconds: Option<u64>,
@@ -42,7 +42,8 @@ pub struct WindowInspection {
 pub struct Leaving {
     /// The step in which they have left.
     pub step: u64,
-    /// When that step begins, in seconds since 1970; None if the clock does not count seconds.
+    /// When that step begins, in seconds since 1970; None if the clock does not count seconds, or
+    /// if it has had no time yet.
     pub unix_seconds: Option<u64>,
     /// Their number.
     pub keys: u64,
@@ -72,6 +73,11 @@ impl WindowInspection {
             leaving,
         } = filter.window_contents(&registers)?;
         let new = registers.new_count();
+        // Step 0 began in 1970, before any time was known.
+        let begin_of = |begin: u64| match step {
+            0 => None,
+            _ => clock.begin_of(begin),
+        };
         Some(WindowInspection {
             clock: match clock.kind() {
                 ClockKind::Seconds => "seconds",
@@ -83,15 +89,15 @@ impl WindowInspection {
             step: clock.step(),
             longest_memory: clock.longest_memory(),
             present_step: step,
-            present_unix_seconds: clock.begin_of(step),
-            oldest_unix_seconds: clock.begin_of(oldest_step),
+            present_unix_seconds: begin_of(step),
+            oldest_unix_seconds: begin_of(oldest_step),
             live_keys: keys.round() as u64,
             live_share: (new > 0).then(|| (keys / new as f64).min(1.0)),
             leaving: leaving
                 .iter()
                 .map(|it| Leaving {
                     step: it.gone_at_step,
-                    unix_seconds: clock.begin_of(it.gone_at_step),
+                    unix_seconds: begin_of(it.gone_at_step),
                     keys: it.keys.round() as u64,
                     share: it.keys / keys,
                 })

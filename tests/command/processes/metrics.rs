@@ -192,3 +192,39 @@ fn the_last_metrics_are_those_of_the_closed_store() {
     assert_eq!(child.wait().expect("ended").code(), Some(143));
     check(&path, &store);
 }
+
+#[test]
+fn metrics_of_a_log_with_times_count_what_the_clock_did_not_follow() {
+    let (directory, store) = store_path();
+    let path = directory.path().join("m.prom");
+    let input = directory.path().join("input");
+    let march = 1_772_323_200;
+    let old = "1771000000 b\n1771000001 c\n";
+    let far = "4294967000 d\n";
+    fs::write(&input, format!("{march} a\n{old}{far}- e\n")).expect("written");
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    let options = "--memory 64KiB --window 7d --field 2 --time-field 1 --metrics";
+    let options = options.split(' ').map(str::to_owned);
+    let mut arguments = vec!["filter".to_owned(), text(&store), text(&input)];
+    arguments.extend(options.chain([text(&path)]));
+    succeed(arguments);
+    for (name, expected) in [
+        ("dedupstore_late_total", 2.0),
+        ("dedupstore_ahead_total", 1.0),
+        ("dedupstore_lines_without_time_total", 1.0),
+        // The step of 14 hours began two hours before.
+        ("dedupstore_window_clock_seconds", 1_772_316_000.0),
+    ] {
+        assert_eq!(value(&path, name), Some(expected), "{name}");
+    }
+    // Without a window there is no clock.
+    let plain = [
+        "filter".to_owned(),
+        text(&input),
+        "--metrics".to_owned(),
+        text(&path),
+    ];
+    succeed(plain.to_vec());
+    assert_eq!(value(&path, "dedupstore_window_clock_seconds"), None);
+    assert_eq!(value(&path, "dedupstore_late_total"), Some(0.0));
+}
