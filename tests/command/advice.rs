@@ -27,6 +27,33 @@ fn object(arguments: &[&str]) -> Value {
 }
 
 #[test]
+fn advise_says_which_rates_decide() {
+    let of = |by: &[&'static str]| -> Vec<&'static str> {
+        let asked = ["advise", "--expect", "1M", "--memory", "2000000"];
+        [&asked[..], by].concat()
+    };
+    let mean = text(&of(&[]));
+    assert!(
+        mean.contains("Ranked by the means over the stream; --by end"),
+        "{mean}"
+    );
+    assert!(
+        mean.contains("At its end the false positive rate is"),
+        "{mean}"
+    );
+    let end = text(&of(&["--by", "end"]));
+    assert!(
+        end.contains("Expected at the end of the stream, with all keys"),
+        "{end}"
+    );
+    assert!(end.starts_with("Choose quotient:bits=13"), "{end}");
+    let json = object(&of(&["--by", "end", "--json"]));
+    assert_eq!(json["rates_by"], "end");
+    assert_eq!(json["choice"]["end_fpr"], json["fpr"]);
+    assert_eq!(object(&of(&["--json"]))["rates_by"], "mean");
+}
+
+#[test]
 fn create_for_a_log_leaves_room_for_four_times_its_keys() {
     let directory = TempDir::new().expect("a directory");
     let store = |name: &str| directory.path().join(name).display().to_string();

@@ -6,7 +6,8 @@
 use dedupstore::FilterSpec;
 use dedupstore::KeyHasher;
 use dedupstore::advise::{
-    Confidence, DEFAULT_FILTER, Preference, Question, Sample, advise, is_from_papers,
+    Confidence, DEFAULT_FILTER, Estimate, Preference, Question, RatesBy, Sample, advise,
+    is_from_papers,
 };
 use dedupstore::filter::PossibleErrors;
 use dedupstore::lab::{NoClock, Simulation, StreamSpec, Truth};
@@ -65,6 +66,40 @@ fn the_default_filter_is_advised_for_an_unknown_stream() {
         let advice = advise(&Question::of_memory(memory_bits)).expect("a filter");
         assert_eq!(advice.choice.filter.to_string(), default.to_string());
         assert_eq!(advice.least_fpr, None);
+    }
+}
+
+/// By the error at the planned number of keys, a table of fingerprints wins where it has room; by
+/// the mean over the stream, Bloom filters are as good at 16 bits per key.
+#[test]
+fn a_table_of_fingerprints_is_advised_by_the_error_at_the_end() {
+    for bits_per_key in [12, 16, 24, 32] {
+        let question = |rates_by| Question {
+            distinct: Some(1_000_000),
+            rates_by,
+            ..Question::of_memory(bits_per_key * 1_000_000)
+        };
+        let [mean, end] = [RatesBy::Mean, RatesBy::End]
+            .map(|rates_by| advise(&question(rates_by)).expect("a filter").choice);
+        let name = |it: &Estimate| it.filter.descriptor().name;
+        println!("{bits_per_key}: {mean:?} {end:?}");
+        assert_eq!(name(&end), "quotient", "{bits_per_key}: {end:?}");
+        assert_eq!(Some(end.fpr), end.end_fpr);
+        assert!(mean.end_fpr >= end.end_fpr, "{mean:?} {end:?}");
+        assert_eq!(end.fnr, 0.0);
+        if bits_per_key == 16 {
+            assert_ne!(name(&mean), "quotient", "{mean:?}");
+        }
+    }
+    // Without room for all keys it is not advised.
+    for rates_by in [RatesBy::Mean, RatesBy::End] {
+        let question = Question {
+            distinct: Some(1_000_000),
+            rates_by,
+            ..Question::of_memory(2_000_000)
+        };
+        let choice = advise(&question).expect("a filter").choice;
+        assert_ne!(choice.filter.descriptor().name, "quotient", "{choice:?}");
     }
 }
 
