@@ -48,7 +48,10 @@ pub fn pages() -> Vec<(String, String)> {
 /// Returns the filter of a page: its defaults. A window is so short that it passes several times.
 fn measured_filter(descriptor: &'static Descriptor) -> FilterSpec {
     let defaults = FilterSpec::with_defaults(descriptor);
-    defaults.with("span", SPAN).unwrap_or(defaults)
+    match defaults.has_window() {
+        true => defaults.with("span", SPAN).unwrap_or(defaults),
+        false => defaults,
+    }
 }
 
 fn list() -> String {

@@ -6,10 +6,10 @@
 //! is used in proportion to the keys of one window.
 //!
 //! **When to use it.** The number of keys is not known, and it may differ by a factor of a thousand.
-//! If it is known to within a factor of two, a filter that is made for it needs about two thirds of
+//! If it is known to within a factor of two, another filter that is made for it needs about half of
 //! the memory and touches one cache line instead of one per part.
 //!
-//! **How it works.** With parts of 8 bits, k = 2 and a threshold of 4 set bits: a key is tested in
+//! **How it works.** With parts of 8 bits, k = 2 and a threshold of 4 set bits, each key is tested in
 //! all parts and is Seen if any of them has both its bits. A new key is inserted into the newest
 //! part. If that part already has 4 bits set, a new empty part is opened first, and the key is
 //! inserted there.

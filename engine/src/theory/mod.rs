@@ -158,7 +158,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             Some(clock) => {
                 let state = |keys: f64| it.state_of_window(keys).unwrap_or_default();
                 let window = windowed::Window::new(workload, clock);
-                let drops = windowed::Drops::SetNothing;
+                let drops = windowed::Drops::AreFew;
                 window.predict(windowed::GROWING_TIMERS, drops, state, |_| 0.0)
             }
         },

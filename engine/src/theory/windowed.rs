@@ -128,6 +128,7 @@ impl<'a> Window<'a> {
         let keys = self.keys_at(position);
         let forgets_nothing = position <= self.lifetime && !self.counts_deliveries;
         match drops {
+            Drops::AreFew => keys,
             Drops::SetNothing if forgets_nothing || self.counts_deliveries => keys,
             Drops::SetNothing => largest(keys, |them| them <= keys * (1.0 - rate_of(them))),
             Drops::AreSetAlready { .. } if forgets_nothing => keys,
@@ -151,6 +152,8 @@ pub(super) enum Drops {
     /// Timers that are all in the window, and would be set again. A timer that is not in the
     /// window is set by every key that comes to it.
     AreSetAlready { k: f64, cells: f64 },
+    /// So little that it does not matter: the filter grows before many keys are dropped.
+    AreFew,
 }
 
 /// Returns the share of timers in the window, if a timer is chosen by so many arriving keys in a
