@@ -198,11 +198,11 @@ fn newer_formats_are_rejected_with_their_version() {
         "{error}"
     );
     assert!(error.to_string().contains("format version 7"), "{error}");
-    let (_directory, path) = with_superblock_field(16, &16u32.to_le_bytes());
+    let (_directory, path) = with_superblock_field(16, &64u32.to_le_bytes());
     let error = error_of(&path);
     assert!(
-        matches!(error, StoreError::UnknownFeatures { bits: 16, .. }),
+        matches!(error, StoreError::UnknownFeatures { bits: 64, .. }),
         "{error}"
     );
-    assert!(error.to_string().contains("features 0x00000010"), "{error}");
+    assert!(error.to_string().contains("features 0x00000040"), "{error}");
 }

@@ -31,6 +31,7 @@ pub fn superblock_offsets() -> Vec<(usize, &'static str)> {
         (offset::LOG_BYTES, "log bytes"),
         (offset::UNIX_SECONDS, "unix seconds"),
         (offset::AUDIT_BYTES, "audit bytes"),
+        (offset::USED_BLOCKS, "used blocks"),
         (offset::MAX_FPR, "max fpr"),
         (offset::REGISTERS, "registers"),
         (offset::PARAMETERS, "parameters"),
