@@ -47,12 +47,13 @@ impl fmt::Display for Failure {
 pub type Outcome = Result<u64, Failure>;
 
 /// The filters of the experiments: one that never clears cells, one that always does, one that
-/// draws random numbers, and one whose log carries the time.
-pub const FILTERS: [&str; 4] = [
+/// draws random numbers, one whose log carries the time, and one whose log carries importance.
+pub const FILTERS: [&str; 5] = [
     "bloom:k=3",
     "stable:k=2,p=3,max=3",
     "rlbsbf:k=2",
     "window:k=3,span=600,step=60",
+    "ibf3:k=2,p=3,max=3",
 ];
 
 /// Returns a time for the observation at a position of the stream: it advances, stands still,

@@ -94,7 +94,7 @@ impl Ibf {
 
     /// Sets the cells of a key.
     #[inline(always)]
-    fn insert<R: Region + ?Sized>(
+    pub(super) fn insert<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
@@ -247,7 +247,9 @@ impl Ibf {
             let Some(group) = index.find(region.bytes()) else {
                 break;
             };
-            let of_group = chosen[..count].iter().filter(|&cell| cell / FANOUT == group);
+            let of_group = chosen[..count]
+                .iter()
+                .filter(|&cell| cell / FANOUT == group);
             let excluded = of_group.fold(0, |mask: u16, cell| mask | 1 << (cell % FANOUT));
             let costs = self.cells.costs(region.bytes(), group, excluded);
             let Some(first) = first_least(&costs) else {
@@ -386,7 +388,7 @@ impl Filter for Ibf {
             p: spec.integer("p") as usize,
             inserts_importance: spec.is_choice("insert", "importance"),
             resets_to_zero: spec.is_choice("by", "zero"),
-            is_cumulative: spec.is_choice("weight", "cumulative"),
+            is_cumulative: !spec.is_choice("weight", "current"),
             rounds_up: spec.is_choice("map", "ceil"),
             priority: spec.integer("priority") as u32,
             top: spec.integer("top") as u16,

@@ -31,7 +31,10 @@ impl Level {
     #[inline(always)]
     pub fn under<'a>(&self, region: &'a [u8], parent: u64) -> (u64, &'a [u8]) {
         let nodes = children(parent, self.count);
-        (nodes.start, &region[self.at(nodes.start)..self.at(nodes.end)])
+        (
+            nodes.start,
+            &region[self.at(nodes.start)..self.at(nodes.end)],
+        )
     }
 }
 

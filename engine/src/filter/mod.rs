@@ -34,6 +34,8 @@ filters! {
     stamped::Stamped,
     apbf::Apbf,
     ibf::Ibf,
+    reinsert::Reinsert,
+    admit::Admit,
 }
 
 mod any;
