@@ -61,7 +61,7 @@ impl Campaign {
 /// Runs the experiment of a seed: 48 of 50 are random crashes, one cuts the power at every
 /// call of a session, and one makes every call fail.
 fn experiment(seed: u64) -> Outcome {
-    let filter = FILTERS[(seed % 3) as usize];
+    let filter = FILTERS[(seed % FILTERS.len() as u64) as usize];
     match seed % 50 {
         0 => power_cuts::every_cut(filter, 1 + seed % 4, seed, 50),
         1 => faults::every_fault(filter, 1 + seed % 4, seed, 40),

@@ -47,15 +47,16 @@ impl fmt::Display for Failure {
 pub type Outcome = Result<u64, Failure>;
 
 /// The filters of the experiments: one that never clears cells, one that always does, one that
-/// draws random numbers, one whose log carries the time, one that can take keys out, and one that can
-/// do that and grows inside its region.
-pub const FILTERS: [&str; 6] = [
+/// draws random numbers, one whose log carries the time, one that can take keys out, one that can do
+/// that and grows inside its region, and one whose log carries importance.
+pub const FILTERS: [&str; 7] = [
     "bloom:k=3",
     "stable:k=2,p=3,max=3",
     "rlbsbf:k=2",
     "window:k=3,span=600,step=60",
     "counting:k=3,bits=4",
     "quotient:bits=9,doublings=3",
+    "ibf3:k=2,p=3,max=3",
 ];
 
 /// Returns a time for the observation at a position of the stream: it advances, stands still,

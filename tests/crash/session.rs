@@ -62,12 +62,12 @@ impl Model {
         self.changes.is_empty()
     }
 
-    /// Returns an observation of a key at the next time.
+    /// Returns an observation of a key at the next time. Keys differ in importance.
     pub fn next_observation(&self, key: u64) -> Observation {
         Observation {
             fingerprint: Fingerprint(key),
             tick: tick_at(self.len()),
-            importance: 0,
+            importance: (key >> 40) as u16 % 60,
         }
     }
 

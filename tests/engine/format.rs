@@ -78,7 +78,8 @@ fn stores_of_version_1_can_be_opened() {
         );
         let mut set = options.in_memory().expect("small");
         for (i, key) in golden::keys().iter().enumerate() {
-            set.observe_at(key, golden::time_of(i));
+            let observation = golden::observation(&set.hasher(), i, key);
+            set.observe_one(observation);
         }
         assert_eq!(
             state_digest(store.region(), store.registers()),

@@ -4,7 +4,7 @@ use dedupstore::theory::{Workload, predict};
 use dedupstore::{FilterSpec, registry};
 use dedupstore_tests::{fixture, root};
 use dedupstore_tools::golden;
-use dedupstore_tools::tradeoff::{grid, window_grid};
+use dedupstore_tools::tradeoff::{grid, importance_grid, window_grid};
 
 use crate::{oracles, theory};
 
@@ -13,7 +13,7 @@ fn missing(spec: &FilterSpec, golden_states: &str) -> Vec<String> {
     let name = spec.descriptor().name;
     let has_formula = predict(spec, 1 << 20, &Workload::uniform(1000, 500)).is_some();
     let is_in = |grid: Vec<FilterSpec>| grid.iter().any(|it| it.descriptor().name == name);
-    let is_measured = is_in(grid()) || is_in(window_grid(3600));
+    let is_measured = is_in(grid()) || is_in(window_grid(3600)) || is_in(importance_grid());
     let has_golden_state = golden_states
         .lines()
         .any(|line| golden::is_state_of(line, name));

@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::Path;
 
 use dedupstore::filter::Descriptor;
-use dedupstore::lab::{StreamSpec, golden_spec, golden_states};
+use dedupstore::lab::{StreamSpec, golden_importance, golden_spec, golden_states};
 use dedupstore::store::{CreateOptions, OpenOptions};
-use dedupstore::{FilterSpec, registry};
+use dedupstore::{FilterSpec, KeyHasher, Observation, registry};
 
 use crate::root;
 
@@ -54,6 +54,16 @@ pub fn keys() -> Vec<Vec<u8>> {
     keys
 }
 
+/// Returns what a golden store has observed of a key.
+pub fn observation(hasher: &KeyHasher, index: usize, key: &[u8]) -> Observation {
+    let fingerprint = hasher.fingerprint(key);
+    Observation {
+        fingerprint,
+        tick: time_of(index) as u32,
+        importance: golden_importance(fingerprint),
+    }
+}
+
 /// Returns the options of a golden store without an audit and a limit.
 pub fn options(spec: &FilterSpec) -> CreateOptions {
     CreateOptions::default()
@@ -69,7 +79,8 @@ pub fn create_store(path: &Path, options: &CreateOptions) {
     let opening = OpenOptions::new().threads(false);
     let mut store = opening.create(path, options).expect("created");
     for (i, key) in keys().iter().enumerate() {
-        store.observe_at(key, time_of(i)).expect("observed");
+        let observation = observation(&store.hasher(), i, key);
+        store.observe_one(observation).expect("observed");
         if i == CHECKPOINT_AFTER {
             store.checkpoint().expect("a checkpoint");
         }

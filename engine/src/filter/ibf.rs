@@ -97,7 +97,7 @@ impl Ibf {
 
     /// Sets the cells of a key.
     #[inline(always)]
-    fn insert<R: Region + ?Sized>(
+    pub(super) fn insert<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
@@ -400,7 +400,7 @@ impl Filter for Ibf {
             p: spec.integer("p") as usize,
             inserts_importance: spec.is_choice("insert", "importance"),
             resets_to_zero: spec.is_choice("by", "zero"),
-            is_cumulative: spec.is_choice("weight", "cumulative"),
+            is_cumulative: !spec.is_choice("weight", "current"),
             rounds_up: spec.is_choice("map", "ceil"),
             keeps_larger: spec.is_choice("keep", "larger"),
             priority: spec.integer("priority") as u32,

@@ -290,6 +290,12 @@ impl ImportanceCells {
                 let sum = u32::from(group.importance(i)).saturating_add(read_u32(priority, 0));
                 *cost = sum.min(NEVER - 1);
             }
+        } else if let Ok(importance) = <&[u8; 2 * FANOUT as usize]>::try_from(group.importance) {
+            // A whole group, of known length, is read with vector instructions.
+            costs = std::array::from_fn(|i| {
+                let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;
+                u32::from(read_u16(importance, 2 * i)) | if is_excluded { NEVER } else { 0 }
+            });
         } else {
             for (i, cost) in costs.iter_mut().enumerate().take(count) {
                 let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;

@@ -38,6 +38,10 @@ impl MinimumIndex {
     #[inline(always)]
     fn costs(&self, region: &[u8], level: &Level, parent: u64) -> Costs {
         let (_, nodes) = level.under(region, parent);
+        // A whole group, of known length, is read with vector instructions.
+        if let Ok(nodes) = <&[u8; 4 * FANOUT as usize]>::try_from(nodes) {
+            return std::array::from_fn(|i| read_u32(nodes, 4 * i) ^ self.untouched);
+        }
         let mut costs = [NEVER; FANOUT as usize];
         for (cost, node) in costs.iter_mut().zip(nodes.chunks_exact(4)) {
             *cost = read_u32(node, 0) ^ self.untouched;
@@ -91,11 +95,8 @@ pub(super) fn least(costs: &Costs) -> u32 {
 #[inline(always)]
 pub(super) fn first_least(costs: &Costs) -> Option<u64> {
     let least = least(costs);
-    let equal = (0..)
-        .zip(costs)
-        .map(|(i, &cost)| u32::from(cost == least) << i);
-    let equal: u32 = equal.fold(0, |mask, bit| mask | bit);
-    (least != NEVER).then(|| equal.trailing_zeros().into())
+    let first = costs.iter().position(|&cost| cost == least);
+    first.filter(|_| least != NEVER).map(|first| first as u64)
 }
 
 #[cfg(test)]

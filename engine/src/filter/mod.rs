@@ -36,6 +36,8 @@ filters! {
     apbf::Apbf,
     ibf::Ibf,
     growing::Growing,
+    reinsert::Reinsert,
+    admit::Admit,
 }
 
 mod any;

@@ -3,7 +3,8 @@
 //! Each filter runs with its [first defaults](golden_spec), and with each parameter at its minimum,
 //! its maximum (limited here) and each of its words; in a small, an odd and a larger memory; over
 //! the same stream. If it has a window, also with a short one by each clock; if it needs times,
-//! the stream has times that advance, stand still, come late and jump. The native tests, and the
+//! the stream has times that advance, stand still, come late and jump; if it needs importance, each
+//! key has one. The native tests, and the
 //! browser tests through WebAssembly, compare the digests of region and
 //! registers with a file.
 
@@ -13,6 +14,7 @@ use super::stream::StreamSpec;
 use crate::filter::{
     AnyFilter, Descriptor, FilterSpec, Kind, Observation, Value, registry, state_digest,
 };
+use crate::fingerprint::Fingerprint;
 use crate::rng::Generator;
 use crate::seen_set::SeenSetBuilder;
 
@@ -134,6 +136,11 @@ fn golden_tick(newest: &mut u32, draw: u64) -> u32 {
     }
 }
 
+/// Returns the importance of a key: from 1 to 50, and 0 or above 50 for a few.
+pub fn golden_importance(fingerprint: Fingerprint) -> u16 {
+    (fingerprint.0 >> 32) as u16 % 54
+}
+
 fn golden_state(spec: &FilterSpec, memory_bits: u64) -> Option<GoldenState> {
     let mut set = SeenSetBuilder::new(spec)
         .memory_bits(memory_bits)
@@ -144,20 +151,23 @@ fn golden_state(spec: &FilterSpec, memory_bits: u64) -> Option<GoldenState> {
         distinct_percent: 60.0,
     }
     .open(OBSERVATIONS, SEED);
-    let (needs_tick, draws) = (set.filter().needs().tick, Generator::from_seed(SEED));
+    let (needs, draws) = (set.filter().needs(), Generator::from_seed(SEED));
     let mut newest = 0;
     for index in 0.. {
         let Some((key, _)) = stream.next_key() else {
             break;
         };
-        let tick = match needs_tick {
-            true => golden_tick(&mut newest, draws.draw(index)),
-            false => 0,
-        };
         let fingerprint = set.hasher().fingerprint(key);
         set.observe_one(Observation {
-            tick,
-            ..fingerprint.into()
+            tick: match needs.tick {
+                true => golden_tick(&mut newest, draws.draw(index)),
+                false => 0,
+            },
+            importance: match needs.importance {
+                true => golden_importance(fingerprint),
+                false => 0,
+            },
+            fingerprint,
         });
     }
     Some(GoldenState {

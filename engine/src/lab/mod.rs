@@ -29,7 +29,7 @@ mod zipf;
 
 pub use gap_meter::GapMeter;
 #[doc(hidden)]
-pub use golden::{GoldenState, golden_spec, golden_states};
+pub use golden::{GoldenState, golden_importance, golden_spec, golden_states};
 pub use inside::{
     Inside, InsideError, MAX_CELLS, Mistake, Mistakes, ObservedKey, Reason, WatchedCell,
 };

@@ -174,6 +174,8 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
                 window.predict(windowed::GROWING_TIMERS, drops, state, |_| 0.0)
             }
         },
+        // What is remembered depends on the distribution of importance.
+        AnyFilter::Reinsert(_) | AnyFilter::Admit(_) => return None,
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dedupstore::fingerprint::reduce;
 use dedupstore::rng::Generator;
-use dedupstore::{Fingerprint, Verdict};
+use dedupstore::{Fingerprint, Observation, Verdict};
 
 use super::{Oracle, Parameters, verdict};
 
@@ -62,6 +62,63 @@ impl Oracle for Blocked {
 
     fn draws(&self) -> u64 {
         self.k.div_ceil(7)
+    }
+
+    fn occupied(&self) -> u64 {
+        self.lines.iter().map(|line| line.len() as u64).sum()
+    }
+}
+
+pub struct Admit {
+    k: u64,
+    cost_percent: u64,
+    lines: Vec<BTreeSet<u64>>,
+    weight: u64,
+    new: u64,
+    seen: u64,
+}
+
+impl Admit {
+    pub fn new(spec: &Parameters, memory_bits: u64) -> Self {
+        Admit {
+            k: spec.number("k"),
+            cost_percent: spec.number("cost"),
+            lines: vec![BTreeSet::new(); (memory_bits / CACHE_LINE_BITS) as usize],
+            weight: 0,
+            new: 0,
+            seen: 0,
+        }
+    }
+}
+
+impl Oracle for Admit {
+    fn observe(&mut self, _: Fingerprint, _: Generator) -> Verdict {
+        unreachable!("it needs the importance")
+    }
+
+    fn observe_in_full(&mut self, observation: Observation, _: Generator) -> Verdict {
+        let mut probes = observation.fingerprint.probes();
+        let lines = self.lines.len() as u64;
+        let line = &mut self.lines[probes.next_below(lines) as usize];
+        let own = nine_bit_numbers(self.k, || probes.next_bits());
+        if own.iter().all(|at| line.contains(at)) {
+            self.seen += 1;
+            return Verdict::Seen;
+        }
+        let importance = u64::from(observation.importance.max(1));
+        let fresh = own.iter().filter(|at| !line.contains(at)).count() as u128;
+        let mut power = 65_536;
+        for _ in 1..self.k {
+            power = power * line.len() as u128 / 512;
+        }
+        let gain = u128::from(importance * (self.seen + 1) * lines * 512 * 100) * 65_536;
+        let cost = u128::from(self.cost_percent * self.weight * self.k * (self.new + 1));
+        if gain >= cost * fresh * power {
+            line.extend(own);
+        }
+        self.weight += importance;
+        self.new += 1;
+        Verdict::New
     }
 
     fn occupied(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! The oracle of the importance-aware Bloom filter: every choice looks at all cells.
+//! Oracles of filters that weigh keys by importance. Every choice looks at all cells.
 
 use dedupstore::fingerprint::reduce;
 use dedupstore::rng::Generator;
@@ -118,28 +118,18 @@ impl Ibf {
             }
         }
     }
-}
 
-impl Oracle for Ibf {
-    fn observe(&mut self, _: Fingerprint, _: Generator) -> Verdict {
-        unreachable!("it needs the importance")
-    }
-
-    fn observe_in_full(&mut self, observation: Observation, draws: Generator) -> Verdict {
-        let number = |name| Parameters(&self.spec).number(name);
-        let (k, max, top) = (number("k"), number("max"), number("top"));
-        let cells = positions(observation.fingerprint, k, self.cells.len() as u64);
-        let seen = cells.iter().all(|&at| self.cells[at].value > 0);
-        self.delete(draws);
+    fn insert(&mut self, observation: Observation) {
         let spec = Parameters(&self.spec);
+        let (k, max, top) = (spec.number("k"), spec.number("max"), spec.number("top"));
         let importance = u64::from(observation.importance).clamp(1, top);
         let value = match (spec.is("insert", "max"), spec.is("map", "ceil")) {
             (true, _) => max,
             (false, true) => (max * importance).div_ceil(top),
             (false, false) => max * importance / top,
         };
-        for at in cells {
-            let sum = match spec.is("weight", "cumulative") {
+        for at in positions(observation.fingerprint, k, self.cells.len() as u64) {
+            let sum = match !spec.is("weight", "current") {
                 true => self.cells[at].importance + importance,
                 false => importance,
             };
@@ -150,6 +140,20 @@ impl Oracle for Ibf {
             };
             self.cells[at].importance = sum.min(65_535);
         }
+    }
+}
+
+impl Oracle for Ibf {
+    fn observe(&mut self, _: Fingerprint, _: Generator) -> Verdict {
+        unreachable!("it needs the importance")
+    }
+
+    fn observe_in_full(&mut self, observation: Observation, draws: Generator) -> Verdict {
+        let k = Parameters(&self.spec).number("k");
+        let cells = positions(observation.fingerprint, k, self.cells.len() as u64);
+        let seen = cells.iter().all(|&at| self.cells[at].value > 0);
+        self.delete(draws);
+        self.insert(observation);
         verdict(seen)
     }
 
@@ -162,5 +166,79 @@ impl Oracle for Ibf {
 
     fn occupied(&self) -> u64 {
         self.cells.iter().filter(|cell| cell.value > 0).count() as u64
+    }
+}
+
+pub struct Reinsert {
+    filter: Ibf,
+    cache: Vec<Option<Observation>>,
+    observations: u64,
+    written: u64,
+    taken: u64,
+}
+
+impl Reinsert {
+    pub fn new(spec: &FilterSpec, memory_bits: u64) -> Self {
+        let share = Parameters(spec).number("share");
+        Reinsert {
+            filter: Ibf::new(spec, memory_bits),
+            cache: vec![None; (memory_bits / 8 * share / 100 / 10).max(1) as usize],
+            observations: 0,
+            written: 0,
+            taken: 0,
+        }
+    }
+
+    fn entry(&self, counter: u64, draw: u64) -> usize {
+        let entries = self.cache.len() as u64;
+        match Parameters(&self.filter.spec).is("order", "random") {
+            true => reduce(draw, entries) as usize,
+            false => (counter % entries) as usize,
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let spec = Parameters(&self.filter.spec);
+        let cells = self.filter.cells.len() as u64;
+        let zeros = 100 * (cells - self.filter.occupied());
+        match (spec.is("when", "periodic"), spec.is("when", "zeros-above")) {
+            (true, _) => self.observations % spec.number("every") == 0,
+            (_, true) => zeros > spec.number("zeros") * cells,
+            (_, false) => zeros < spec.number("zeros") * cells,
+        }
+    }
+}
+
+impl Oracle for Reinsert {
+    fn observe(&mut self, _: Fingerprint, _: Generator) -> Verdict {
+        unreachable!("it needs the importance")
+    }
+
+    fn observe_in_full(&mut self, observation: Observation, draws: Generator) -> Verdict {
+        let verdict = self.filter.observe_in_full(observation, draws);
+        let own = draws.ahead(self.filter.draws());
+        let threshold = Parameters(&self.filter.spec).number("threshold");
+        if u64::from(observation.importance.max(1)) >= threshold {
+            let at = self.entry(self.written, own.draw(0));
+            self.cache[at] = Some(observation);
+            self.written += 1;
+        }
+        self.observations += 1;
+        if self.is_due() {
+            let at = self.entry(self.taken, own.draw(1));
+            self.taken += 1;
+            self.cache[at]
+                .into_iter()
+                .for_each(|key| self.filter.insert(key));
+        }
+        verdict
+    }
+
+    fn draws(&self) -> u64 {
+        self.filter.draws() + 2
+    }
+
+    fn occupied(&self) -> u64 {
+        self.filter.occupied()
     }
 }

@@ -99,6 +99,8 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
         "window" => Box::new(windows::Timers::new(filter, memory_bits)),
         "apbf" => Box::new(windows::AgePartitioned::new(filter, memory_bits)),
         "stamped" => Box::new(windows::Stamped::new(filter, memory_bits)),
+        "admit" => Box::new(cache_lines::Admit::new(&spec, memory_bits)),
+        "reinsert" => Box::new(importance::Reinsert::new(filter, memory_bits)),
         "ibf" => Box::new(importance::Ibf::new(filter, memory_bits)),
         "growing" => growing::oracle(filter, memory_bits),
         _ => return None,

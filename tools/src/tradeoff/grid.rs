@@ -1,5 +1,5 @@
 //! Every filter of the registry at many parameters. Filters with a window have a grid of their own,
-//! because they are right if they forget.
+//! because they are right if they forget; so have filters that weigh keys by importance.
 //!
 //! The list is independent of the adviser's candidates, so that the adviser cannot look better
 //! by considering fewer configurations.
@@ -26,6 +26,23 @@ pub fn window_grid(span: u64) -> Vec<FilterSpec> {
     texts.extend(bits.map(|bits| format!("stamped:bits={bits},span={span}")));
     let k = [2, 3, 4, 5, 6, 8, 10, 12, 15];
     texts.extend(k.map(|k| format!("apbf:k={k},span={span}")));
+    let parsed = texts.iter().map(|text| text.parse());
+    parsed.map(|it| it.expect("a filter")).collect()
+}
+
+/// Returns all configurations of filters that weigh keys by importance.
+pub fn importance_grid() -> Vec<FilterSpec> {
+    let mut texts: Vec<String> = Vec::new();
+    for preset in ["ibf1", "ibf2", "ibf3", "ibf4", "ibf5", "ibf6"] {
+        for k in [1, 2, 4] {
+            texts.extend([1, 3, 7].map(|p| format!("{preset}:k={k},p={p},max=4")));
+        }
+    }
+    for share in [10, 25] {
+        texts.push(format!("reinsert:share={share}"));
+        texts.push(format!("reinsert:share={share},order=random"));
+    }
+    texts.extend([1, 2, 3, 4, 6, 8].map(|k| format!("admit:k={k}")));
     let parsed = texts.iter().map(|text| text.parse());
     parsed.map(|it| it.expect("a filter")).collect()
 }

@@ -13,8 +13,9 @@ mod recorded_stream;
 pub use best_without_sample::best_without_sample;
 pub use cell::{Cell, Run, Tally};
 pub use document::document;
-pub use grid::{grid, window_grid};
+pub use grid::{grid, importance_grid, window_grid};
 pub use measure::{EFFORT, Effort, HELD_OUT_EFFORT};
+pub(crate) use parallel::parallel_map;
 pub use recorded_stream::Errors;
 
 /// Uniform repeats of many, some and few keys; a few popular keys; keys that stop returning.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Returns `work(job)` for each job, in the order of the jobs.
-pub(super) fn parallel_map<J: Sync, T: Send>(
+pub(crate) fn parallel_map<J: Sync, T: Send>(
     threads: usize,
     jobs: &[J],
     work: impl Fn(&J) -> T + Sync,
