@@ -7,8 +7,6 @@ macro_rules! filters {
         $(#[doc(hidden)] pub use $module::$filter;)+
 
         /// A filter chosen at run time.
-        // A set or a store has one, so its size does not matter.
-        #[expect(clippy::large_enum_variant)]
         #[derive(Clone, Debug)]
         pub enum AnyFilter {
             $(#[doc = concat!("The filter `", stringify!($module), "`.")] $filter($filter)),+
