@@ -99,25 +99,29 @@ fn the_table_has_weighted_errors_only_if_there_is_importance() {
     }
 }
 
-/// The log of a store carries importance, so a store that is killed and replayed, and one that is
-/// not, hold the same.
+/// Runs with a store give the lines of one run in memory.
 #[test]
 fn a_store_records_importance() {
     let directory = WorkingDirectory::new();
     let log = directory.prints("generate crawl:5:200 -n 6000 --with-importance", "");
+    let middle = log.len() / 2 + log[log.len() / 2..].find('\n').expect("a line") + 1;
+    for (name, lines) in [
+        ("all.tsv", &log[..]),
+        ("first.tsv", &log[..middle]),
+        ("second.tsv", &log[middle..]),
+    ] {
+        std::fs::write(directory.path(name), lines).expect("written");
+    }
     let options = format!("--memory 2KiB --filter ibf5:k=2,p=1,map=ceil --seed 7 {DEPTH}");
-    let in_memory = directory.prints(&format!("-q filter {options}"), &log);
+    let in_memory = directory.prints(&format!("filter {options} all.tsv"), "");
     directory.prints(&format!("create links.dds {options}"), "");
-    let (first, second) = log.split_at(log.len() / 2);
-    let cut = second.find('\n').expect("a line") + 1;
-    let (first, second) = (format!("{first}{}", &second[..cut]), &second[cut..]);
-    let mut printed = directory.prints("filter links.dds", &first);
-    printed += &directory.prints("filter links.dds", second);
+    let mut printed = directory.prints("filter links.dds first.tsv", "");
+    printed += &directory.prints("filter links.dds second.tsv", "");
     assert_eq!(printed, in_memory);
     // Without importance, the same filter forgets other keys.
     let blind = directory.prints(
-        "-q filter --memory 2KiB --filter ibf5:k=2,p=1,map=ceil --seed 7 --field 1",
-        &log,
+        "filter --memory 2KiB --filter ibf5:k=2,p=1,map=ceil --seed 7 --field 1 all.tsv",
+        "",
     );
     assert_ne!(blind, in_memory);
     let inspected = directory.prints("inspect links.dds", "");

@@ -143,10 +143,10 @@ impl Weights {
             0 | 1 => (it, it),
             _ => (it * width + u32::from(it > 0), (it + 1) * width),
         };
-        let in_range = |value: u32| value.min(u32::from(u16::MAX)) as u16;
         let rates = (0..=MAX_GROUPS).map(|it| {
             let (from, to) = group(it);
-            self.rates_within(in_range(from), in_range(to))
+            let to = u16::try_from(to).unwrap_or(u16::MAX);
+            self.rates_within(u16::try_from(from).ok()?, to)
         });
         rates.flatten().collect()
     }
