@@ -167,8 +167,8 @@ fn error_messages() {
             &format!("dedupstore create {name} --memory 64KiB --filter bloom:k=4 {options}"),
         );
     }
-    let stable = "dedupstore create stable.dds --memory 64KiB --filter stable";
-    transcript(directory.path(), stable);
+    let dsqf = "dedupstore create dsqf.dds --memory 64KiB --filter dsqf";
+    transcript(directory.path(), dsqf);
     let keys: String = (0..2000).map(|key| format!("{key}\n")).collect();
     fs::write(at("keys.txt"), keys).expect("written");
     transcript(
@@ -235,7 +235,7 @@ fn error_messages() {
         "dedupstore filter no.gz",
         "dedupstore filter cut.gz",
         "dedupstore merge both.dds whole.dds other.dds",
-        "dedupstore merge both.dds stable.dds stable.dds",
+        "dedupstore merge both.dds dsqf.dds dsqf.dds",
         "dedupstore merge whole.dds whole.dds other.dds",
         "dedupstore create x.dds --fpr 0.1",
         "dedupstore create x.dds --expect 10 --fpr 2",
