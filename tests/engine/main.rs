@@ -15,6 +15,7 @@ mod filter_pages;
 mod forgetting;
 mod format;
 mod hostile_files;
+mod importance;
 mod inside;
 mod key_lookup;
 mod layers;

@@ -1,8 +1,10 @@
-//! Programs that measure the filters and write docs/TRADEOFFS.md, docs/WINDOWS.md and docs/filters,
+//! Programs that measure the filters and write docs/TRADEOFFS.md, docs/WINDOWS.md,
+//! docs/IMPORTANCE.md and docs/filters,
 //! and the library that they share with the tests.
 
 pub mod filter_pages;
 pub mod golden;
+pub mod importance;
 pub mod tradeoff;
 pub mod windows;
 
