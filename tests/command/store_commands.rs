@@ -203,8 +203,8 @@ fn merge_creates_the_union_or_reports_why_not() {
             "normalized.dds",
             "--memory 64KiB --seed 7 --filter bloom --normalize whatwg",
         ),
-        ("stable.dds", "--memory 64KiB --seed 7 --filter stable"),
-        ("stable2.dds", "--memory 64KiB --seed 7 --filter stable"),
+        ("dsqf.dds", "--memory 64KiB --seed 7 --filter dsqf"),
+        ("dsqf2.dds", "--memory 64KiB --seed 7 --filter dsqf"),
     ] {
         directory.prints(&format!("create {name} {options}"), "");
     }
@@ -222,12 +222,12 @@ fn merge_creates_the_union_or_reports_why_not() {
         ("seed.dds", "seeds differ, 7 and 8"),
         ("size.dds", "memory sizes differ"),
         ("normalized.dds", "normalizations differ, none and whatwg"),
-        ("stable.dds", "filters differ"),
+        ("dsqf.dds", "filters differ"),
     ] {
         let message = directory.fails(&format!("merge d.dds a.dds {other}"));
         assert!(message.contains(reason), "{message}");
     }
-    let message = directory.fails("merge d.dds stable.dds stable2.dds");
+    let message = directory.fails("merge d.dds dsqf.dds dsqf2.dds");
     assert!(message.contains("it forgets"), "{message}");
     assert!(
         directory

@@ -17,6 +17,7 @@ mod forgetting_conformance;
 mod format;
 mod growing_stores;
 mod hostile_files;
+mod importance;
 mod inside;
 mod key_lookup;
 mod layers;

@@ -1,9 +1,11 @@
-//! Programs that measure the filters and write docs/TRADEOFFS.md, docs/WINDOWS.md and docs/filters,
-//! or print the table of docs/GROWTH.md, and the library that they share with the tests.
+//! Programs that measure the filters and write docs/TRADEOFFS.md, docs/WINDOWS.md,
+//! docs/IMPORTANCE.md and docs/filters, or print the table of docs/GROWTH.md, and the library that
+//! they share with the tests.
 
 pub mod filter_pages;
 pub mod golden;
 pub mod growth;
+pub mod importance;
 pub mod tradeoff;
 pub mod windows;
 

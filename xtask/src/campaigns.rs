@@ -45,6 +45,12 @@ pub fn windows() -> Outcome {
     run_release("docs/WINDOWS.md", target, &[])
 }
 
+/// Measures and writes docs/IMPORTANCE.md.
+pub fn importance() -> Outcome {
+    let target = ["dedupstore-tools", "--bin", "importance"];
+    run_release("docs/IMPORTANCE.md", target, &[])
+}
+
 fn run_release(what: &str, target: [&str; 3], options: &[&str]) -> Outcome {
     let mut command = cargo(&["run", "--release", "--quiet", "--package"]);
     command.args(target).arg("--").args(options);

@@ -26,6 +26,7 @@ cargo xtask COMMAND
   filter-pages  write docs/filters
   tradeoff      measure and write docs/TRADEOFFS.md (10 minutes), then write docs/filters
   windows       measure and write docs/WINDOWS.md (half a minute)
+  importance    measure and write docs/IMPORTANCE.md (a minute)
   install       [OPTIONS]  build the page, then install the command (options of `cargo install`)
   playground    [OPTIONS]  build the page, then serve it (options of `dedupstore playground`)
   page          build the page into web/dist
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["filter-pages"] => campaigns::filter_pages(),
         ["tradeoff", ref options @ ..] => campaigns::tradeoff(options),
         ["windows"] => campaigns::windows(),
+        ["importance"] => campaigns::importance(),
         ["dist"] => dist::build(),
         ["install", ref options @ ..] => install::install(options),
         ["playground", ref options @ ..] => install::playground(options),

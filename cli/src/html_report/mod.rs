@@ -119,7 +119,7 @@ mod tests {
         }
         assert_eq!(page.matches("</script>").count(), 2, "its own");
         for word in [
-            "http://", "https://", "src=", "href=", "import", "fetch(", "url(",
+            "http://", "https://", "src=", "href=", "import ", "import(", "fetch(", "url(",
         ] {
             let found = page.replace("http://www.w3.org/2000/svg", "");
             assert!(!found.contains(word), "{word}");

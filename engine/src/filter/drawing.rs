@@ -52,10 +52,11 @@ mod tests {
         }
     }
 
-    /// A filter has false negatives because a new key removes something of an older one.
+    /// A filter has false negatives because a new key removes something of an older one, except
+    /// for a table that takes no more keys when it is full.
     #[test]
     fn a_filter_with_false_negatives_is_drawn_losing_something() {
-        for it in registry() {
+        for it in registry().iter().filter(|it| it.name != "quotient") {
             let held = |cell: char| match cell {
                 '.' => 0,
                 digit if digit.is_ascii_digit() => digit as u32 - '0' as u32,

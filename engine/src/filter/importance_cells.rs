@@ -3,8 +3,8 @@
 //!
 //! The region holds the counters, then two bytes per cell for importance if the scheme uses it,
 //! then four bytes per cell for priority if it uses that, then an [index](super::index_levels)
-//! over the cells. With counters of three bits a cell takes 3 bits without an index, about 5.3
-//! with the index over values, about 21 with importance and about 53 with priority.
+//! over the cells. With counters of three bits, there are 3 bits per cell without an index, about
+//! 5.3 with the index over values, about 21 with importance and about 53 with priority.
 
 use super::counters::Counters;
 use super::index_levels::{FANOUT, children};

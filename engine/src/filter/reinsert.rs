@@ -3,15 +3,14 @@
 //! **Guarantee.** None beyond that of `ibf`. An important key that is still in the cache is
 //! inserted again now and then, also after its cells were deleted.
 //!
-//! **When to use it.** To see what the paper found: the memory of the cache serves better in the
-//! filter itself. docs/IMPORTANCE.md has the comparison.
+//! **When to use it.** To compare with the paper, which found that the memory of the cache serves
+//! better in the filter itself. docs/IMPORTANCE.md has our comparison, which is less clear.
 //!
 //! **How it works.** `share` percent of the memory are a cache of fingerprints with their
 //! importance, ten bytes each. A key at least as important as `threshold` is inserted into the
 //! filter and written into the cache: over the oldest entry (`order=fifo`) or over a random one.
 //! Every `every` observations, or whenever more (or less) than `zeros` percent of the cells are 0,
-//! one entry is inserted into the filter again, without deleting: the oldest one that has waited
-//! longest, or a random one. It stays in the cache. With a cache of two entries `a b` and
+//! one entry is inserted into the filter again, without deleting: the next in turn, or a random one. It stays in the cache. With a cache of two entries `a b` and
 //! `every=10`, the tenth observation inserts `a` again, the twentieth `b`, and so on; a new
 //! important key `c` takes the place of `a`.
 //!
@@ -104,8 +103,8 @@ impl Filter for Reinsert {
                   inserted again now and then.",
         promise: "An important key that is still in the cache is inserted again, also after the \
                   filter forgot it.",
-        choose_when: "To compare with the paper on importance, which found that the memory of the \
-                      cache serves better in the filter.",
+        choose_when: "To compare with the paper on importance; other filters err less in the same \
+                      memory.",
         errors: PossibleErrors::Both,
         needs: Needs {
             tick: false,

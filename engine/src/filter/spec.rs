@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn a_preset_is_a_name_for_fixed_parameters() {
         let spec: FilterSpec = "ibf3:k=4,p=7,max=4".parse().expect("a filter");
-        let text = "ibf3:by=one,map=floor,k=4,p=7,max=4,priority=4,top=50";
+        let text = "ibf3:by=one,map=floor,keep=new,k=4,p=7,max=4,priority=4,top=50";
         assert_eq!((spec.name(), spec.to_string().as_str()), ("ibf3", text));
         let in_full = "ibf:insert=max,delete=probabilistic-p,weight=cumulative";
         assert_eq!(in_full.parse(), Ok(spec.clone()));

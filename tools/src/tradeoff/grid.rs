@@ -32,15 +32,17 @@ pub fn window_grid(span: u64) -> Vec<FilterSpec> {
 
 /// Returns all configurations of filters that weigh keys by importance.
 pub fn importance_grid() -> Vec<FilterSpec> {
+    /// K and P of the paper's filters.
+    const SIZES: [(u64, u64); 4] = [(1, 3), (1, 7), (4, 3), (4, 7)];
     let mut texts: Vec<String> = Vec::new();
     for preset in ["ibf1", "ibf2", "ibf3", "ibf4", "ibf5", "ibf6"] {
-        for k in [1, 2, 4] {
-            texts.extend([1, 3, 7].map(|p| format!("{preset}:k={k},p={p},max=4")));
-        }
+        texts.extend(SIZES.map(|(k, p)| format!("{preset}:k={k},p={p},max=4")));
     }
     for share in [10, 25] {
-        texts.push(format!("reinsert:share={share}"));
-        texts.push(format!("reinsert:share={share},order=random"));
+        for order in ["fifo", "random"] {
+            let cache = format!("share={share},order={order}");
+            texts.extend(SIZES.map(|(k, p)| format!("reinsert:k={k},p={p},max=4,{cache}")));
+        }
     }
     texts.extend([1, 2, 3, 4, 6, 8].map(|k| format!("admit:k={k}")));
     let parsed = texts.iter().map(|text| text.parse());

@@ -457,7 +457,10 @@ mod tests {
             .filter_map(|cell| cell.paper_value);
         assert!(values.clone().count() > 400);
         assert!(values.clone().all(|value| (0.0..200.0).contains(&value)));
-        let is_rate = |cell: &&Cell| !matches!(cell.metric, Metric::Accesses { .. });
+        let is_rate = |cell: &&Cell| {
+            use Metric::{Accesses, EmptyCells};
+            !matches!(cell.metric, Accesses { .. } | EmptyCells)
+        };
         let mut rates = cells.iter().filter(is_rate).filter_map(|it| it.paper_value);
         assert!(rates.all(|value| value < 100.0));
     }
