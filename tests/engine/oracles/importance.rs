@@ -202,7 +202,7 @@ impl Reinsert {
         let cells = self.filter.cells.len() as u64;
         let zeros = 100 * (cells - self.filter.occupied());
         match (spec.is("when", "periodic"), spec.is("when", "zeros-above")) {
-            (true, _) => self.observations % spec.number("every") == 0,
+            (true, _) => self.observations.is_multiple_of(spec.number("every")),
             (_, true) => zeros > spec.number("zeros") * cells,
             (_, false) => zeros < spec.number("zeros") * cells,
         }
