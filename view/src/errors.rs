@@ -12,8 +12,8 @@ use dedupstore::store::MergeError;
 use dedupstore::store::{CreateOption, Place, Remedy, RepairError, StoreError};
 
 use crate::key::{
-    created_for_importance, created_for_key, created_for_time, drop_options, importance_options,
-    line_end_in_words, line_end_option, selector_options, time_options,
+    created_for_key, created_for_time, drop_options, importance_contradiction, line_end_in_words,
+    line_end_option, selector_options, time_options,
 };
 use crate::numbers::{grouped, show_bits};
 use crate::printable::printable;
@@ -89,10 +89,7 @@ fn mismatch_message(
             (created, drop_options(requested))
         }
         CreateOption::Time => (created_for_time(stored), time_options(requested)),
-        CreateOption::Importance => (
-            created_for_importance(stored),
-            importance_options(requested),
-        ),
+        CreateOption::Importance => importance_contradiction(stored, requested),
         CreateOption::Window => {
             let window = |seconds: &str| {
                 let span = seconds.parse().map(span_option);
