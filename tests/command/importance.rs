@@ -23,7 +23,7 @@ fn a_crawl_has_the_depth_of_its_pages() {
         depths.push(depth.parse::<u32>().expect("a number"));
     }
     assert_eq!(depths.len(), 500);
-    assert!(depths.iter().any(|&depth| depth == 0));
+    assert!(depths.contains(&0));
     assert!(depths.iter().any(|&depth| depth > 2));
     let message = directory.fails("generate shuffle:60 --with-importance");
     assert!(message.contains("have no importance"), "{message}");
