@@ -64,12 +64,18 @@ fn a_generated_log_gives_the_numbers_of_its_stream() {
         rows.collect()
     };
     for stream in ["shuffle:60", "uniform:30", "zipf:1.1:5000", "crawl:3:200"] {
+        // The pages of a crawl have an importance, which some filters use.
+        let depth = "--field 1 --importance-field 2 --importance-format depth";
+        let (with, reading): (&[&str], Vec<&str>) = match stream.starts_with("crawl") {
+            true => (&["--with-importance"], depth.split(' ').collect()),
+            false => (&[], Vec::new()),
+        };
         let text = run(
-            &[&["generate", stream, "--seed", "3"], &count[..]].concat(),
+            &[&["generate", stream, "--seed", "3"], with, &count[..]].concat(),
             b"",
         )
         .stdout;
-        let from_text = run(&[&["simulate"], &filters[..]].concat(), &text);
+        let from_text = run(&[&["simulate"], &filters[..], &reading].concat(), &text);
         let direct = [&["simulate", "--stream", stream], &filters[..], &count[..]].concat();
         let direct = rates(&run(&direct, b""));
         assert!(!direct.is_empty());

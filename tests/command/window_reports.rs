@@ -245,7 +245,7 @@ fn simulate_measures_windows_by_the_clock_of_the_log() {
                 .expect("a name")
         })
         .collect();
-    assert_eq!(names, ["window", "stamped", "apbf"]);
+    assert_eq!(names, ["window", "stamped", "apbf", "growing"]);
     for run in &recognized {
         assert!(
             run["filter"]

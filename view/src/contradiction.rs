@@ -7,8 +7,8 @@ use dedupstore::store::{CreateOption, StoreError};
 use crate::create_command::CreateCommand;
 use crate::errors::{error_message, flag};
 use crate::key::{
-    created_for_importance, created_for_key, created_for_time, drop_options, importance_options,
-    line_end_in_words, line_end_option, selector_options, time_options,
+    created_for_key, created_for_time, drop_options, importance_contradiction, line_end_in_words,
+    line_end_option, selector_options, time_options,
 };
 use crate::printable::printable;
 use crate::time::span_option;
@@ -63,10 +63,7 @@ pub(crate) fn mismatch_message(
             ));
         }
         CreateOption::Time => (created_for_time(stored), time_options(requested)),
-        CreateOption::Importance => (
-            created_for_importance(stored),
-            importance_options(requested),
-        ),
+        CreateOption::Importance => importance_contradiction(stored, requested),
         CreateOption::Window => {
             let window = |seconds: &str| {
                 let span = seconds.parse().map(span_option);

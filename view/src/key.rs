@@ -158,12 +158,14 @@ pub(crate) fn importance_options(rule: &str) -> String {
     })
 }
 
-/// Returns the words after "was created" for the importance of a rule.
-pub(crate) fn created_for_importance(rule: &str) -> String {
-    match importance_options(rule).as_str() {
+/// Returns the words after "was created" for the importance of a stored rule, and the options for
+/// that of a requested one.
+pub(crate) fn importance_contradiction(stored: &str, requested: &str) -> (String, String) {
+    let created = match importance_options(stored).as_str() {
         "" => "for lines without importance".to_owned(),
         options => format!("with {options}"),
-    }
+    };
+    (created, importance_options(requested))
 }
 
 fn selector_words(selector: &KeySelector) -> Vec<String> {

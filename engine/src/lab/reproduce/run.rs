@@ -8,7 +8,7 @@ use super::{Job, Metric};
 use crate::filter::{FilterSpec, SpecError, Verdict};
 use crate::fingerprint::KeyHasher;
 use crate::lab::gap_meter::GapMeter;
-use crate::lab::scoreboard::{Scoreboard, share};
+use crate::lab::scoreboard::Scoreboard;
 use crate::lab::simulation::{FilterRun, NoClock, Simulation};
 use crate::lab::stream::{Stream, StreamSpec};
 use crate::lab::tree_simulation::TreeSimulation;
@@ -369,7 +369,7 @@ fn run_tree(mut simulation: TreeSimulation, mut keys: Stream, outcome: &mut Outc
 }
 
 fn percent(part: u64, whole: u64) -> Option<f64> {
-    share(part, whole).map(|share| 100.0 * share)
+    (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 
 fn run_faulty(mut keys: Stream, memory_bits: u64, seed: u64) -> Result<Scoreboard, RunError> {
