@@ -88,12 +88,6 @@ const EXPECTED: &[Expected] = &[
         (0.02, 0.0),
         (0.06, 0.0),
     ),
-    of(
-        "growing:fpr=0.02,span=100000,tighten=off",
-        (0.10, 0.0),
-        (0.10, 0.0),
-    ),
-    of("growing:fpr=0.02,span=30000", (0.10, 0.0), (0.10, 0.0)),
 ];
 
 fn simulate(stream: &str, filters: &[&str]) -> Simulation {

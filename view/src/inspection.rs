@@ -1,9 +1,10 @@
 //! The report of `dedupstore inspect`, the same on a terminal and on the page.
 
 use dedupstore::audit::{AuditReport, Estimate};
-use dedupstore::store::{GrowthInspection, Inspection};
+use dedupstore::store::Inspection;
 
 use crate::create_command::CreateCommand;
+use crate::growth::growth_rows;
 use crate::key::{dropped_parameters, importance_options, key_in_words};
 use crate::numbers::{duration, grouped, percent, plural, show_bits};
 use crate::printable::printable;
@@ -272,40 +273,6 @@ fn bar(share: f64, paint: impl Fn(&str) -> String) -> String {
     let (full, empty) = ("█".repeat(filled), "░".repeat(20 - filled));
     let full = paint(&full);
     format!("{full}{empty} {}", percent(Some(share)))
-}
-
-/// Says what is reserved, what is used, and when the reserve will be full.
-fn growth_rows(inspected: &GrowthInspection, name: &str) -> Vec<(&'static str, String)> {
-    let bytes = |bytes: u64| show_bits(bytes.saturating_mul(8));
-    let growth = &inspected.growth;
-    let used = format!(
-        "{} of the {} that are reserved",
-        bytes(growth.used_bytes),
-        bytes(growth.reserved_bytes)
-    );
-    let keys = grouped(growth.keys_left as u64);
-    let full = match (inspected.observations_left, inspected.seconds_left) {
-        _ if growth.keys_left < 1.0 => {
-            format!("the reserve is full; to raise the limit: dedupstore grow {name} --memory SIZE")
-        }
-        (None, _) => format!("full after about {keys} keys"),
-        (Some(left), None) => {
-            format!(
-                "full after about {keys} more keys, {} observations",
-                grouped(left)
-            )
-        }
-        (Some(left), Some(seconds)) => format!(
-            "full after about {keys} more keys, {} observations, in {} at this rate",
-            grouped(left),
-            duration(seconds)
-        ),
-    };
-    let mut rows = vec![("used", used), ("reserve", full)];
-    if let Some(rate) = growth.full_fpr {
-        rows.push(("when full", format!("FPR {}", percent(Some(rate)))));
-    }
-    rows
 }
 
 /// Says when the store will be too full, what it becomes after that, and what to do.

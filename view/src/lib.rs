@@ -9,6 +9,7 @@ mod contradiction;
 mod create_command;
 mod drop_chance;
 mod errors;
+mod growth;
 mod inspection;
 mod key;
 mod numbers;

@@ -4,6 +4,7 @@
 //! command, write its file, declare the module and add a line to the list below, in the order
 //! in which `dedupstore --help` shows the commands.
 
+mod advice_text;
 mod advise;
 mod backup;
 mod checkpoint;

@@ -73,28 +73,6 @@ impl Growing {
         }
     }
 
-    /// Returns the false positive rate and the load if so many keys are in the window, averaged
-    /// over how full the newest part is.
-    pub(crate) fn state_of_window(&self, keys: f64) -> Option<(f64, f64)> {
-        let Parts::Timers(timers) = &self.parts else {
-            return None;
-        };
-        const PHASES: u32 = 8;
-        let (mut rate, mut set) = (0.0, 0.0);
-        for phase in 0..PHASES {
-            let share = (f64::from(phase) + 0.5) / f64::from(PHASES);
-            // Keys that fit into one part stay there.
-            let newest = match keys < timers.part_keys {
-                true => keys,
-                false => share * timers.part_keys,
-            };
-            rate += timers.rate_of_window(keys, newest);
-            set += timers.set_cells(keys, newest);
-        }
-        let phases = f64::from(PHASES);
-        Some((rate / phases, set / phases / timers.cells() as f64))
-    }
-
     pub(super) fn parts_in_use(&self, registers: &Registers) -> u64 {
         parts!(self, parts => parts.parts_in_use(registers))
     }

@@ -271,23 +271,53 @@ impl GrowingBits {
     /// Returns the false positive rate: 1 − Π(1 − P_i) over the parts of a slice, averaged over the
     /// slices.
     pub fn false_positive_rate(&self, registers: &Registers) -> f64 {
+        let excess = self.excess(registers);
         let rate = |slice: u64| {
-            let level = self.level(registers, slice);
-            let newest = self.part(slice, level);
-            let keys = self.keys_in(newest, registers.own()[slice as usize]);
+            let (level, newest) = self.newest(registers, slice);
+            let shape = self.plan.shape(newest);
+            let set = excess * self.set_cells_in(newest, registers.own()[slice as usize]);
             let closed = self.plan.parts_of(slice).take(level as usize);
             let rates = closed.map(|part| part.rate);
-            any_of(rates.chain([self.plan.shape(newest).rate(keys)]))
+            any_of(rates.chain([shape.rate(shape.keys_setting(set))]))
         };
         let slices = self.plan.slices();
         (0..slices).map(rate).sum::<f64>() / slices as f64
     }
 
-    /// Returns the number of keys in a part of which the count is known.
-    fn keys_in(&self, part: &Part, count: u64) -> f64 {
+    /// Returns the newest part of a slice and its level.
+    fn newest(&self, registers: &Registers, slice: u64) -> (u64, &Part) {
+        let level = self.level(registers, slice);
+        (level, self.part(slice, level))
+    }
+
+    /// Returns the number of set cells in a part of which the count is known.
+    fn set_cells_in(&self, part: &Part, count: u64) -> f64 {
         match self.plan.by_density {
-            true => self.plan.shape(part).keys_setting(count as f64),
-            false => count as f64,
+            true => count as f64,
+            false => self.plan.shape(part).set_cells(count as f64),
+        }
+    }
+
+    /// Returns how many times more cells the newest parts have than their numbers of keys explain;
+    /// 1 if there are not more. Of the keys that come to a part that is too full, only those are
+    /// counted that set a cell.
+    fn excess(&self, registers: &Registers) -> f64 {
+        if self.plan.by_density {
+            return 1.0;
+        }
+        let (mut closed, mut newest) = (0.0, 0.0);
+        for slice in 0..self.plan.slices() {
+            let (level, part) = self.newest(registers, slice);
+            newest += self.set_cells_in(part, registers.own()[slice as usize]);
+            let full = self.plan.parts_of(slice).take(level as usize);
+            closed += full
+                .map(|part| self.set_cells_in(part, part.threshold))
+                .sum::<f64>();
+        }
+        let found = registers.occupied() as f64 - closed;
+        match newest > 0.0 {
+            true => (found / newest).max(1.0),
+            false => 1.0,
         }
     }
 
@@ -321,7 +351,9 @@ impl GrowingBits {
     pub fn keys_left(&self, registers: &Registers) -> f64 {
         let left = |slice: u64| {
             let level = self.level(registers, slice);
-            let inside = self.keys_in(self.part(slice, level), registers.own()[slice as usize]);
+            let newest = self.part(slice, level);
+            let set = self.set_cells_in(newest, registers.own()[slice as usize]);
+            let inside = self.plan.shape(newest).keys_setting(set);
             let parts = self.plan.parts_of(slice).skip(level as usize);
             (parts.map(|part| part.keys).sum::<f64>() - inside).max(0.0)
         };

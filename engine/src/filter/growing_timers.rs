@@ -364,12 +364,6 @@ impl GrowingTimers {
         )
     }
 
-    /// Returns the number of set timers if so many keys are in the window.
-    pub fn set_cells(&self, keys: f64, newest: f64) -> f64 {
-        let set = |inside| self.shape().set_cells(inside);
-        self.keys_by_part(keys, newest).map(set).sum()
-    }
-
     fn keys_by_part(&self, keys: f64, newest: f64) -> impl Iterator<Item = f64> + use<> {
         let (mut left, mut most) = (keys - keys.min(newest), keys.min(newest));
         let (full, mut parts) = (self.part_keys, self.parts);

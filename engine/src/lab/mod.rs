@@ -5,6 +5,7 @@
 //! machine, in the command line and in the browser.
 
 mod crawl;
+mod filter_run;
 mod gap_meter;
 mod golden;
 mod inside;
@@ -27,6 +28,7 @@ mod weights;
 mod window_truth;
 mod zipf;
 
+pub use filter_run::FilterRun;
 pub use gap_meter::GapMeter;
 #[doc(hidden)]
 pub use golden::{GoldenState, golden_importance, golden_spec, golden_states};
@@ -38,7 +40,7 @@ pub use measure::measure;
 pub use rate_meter::RateMeter;
 pub use sampling::Sampling;
 pub use scoreboard::{CurvePoint, Scoreboard};
-pub use simulation::{Clock, FilterRun, NoClock, Simulation};
+pub use simulation::{Clock, NoClock, Simulation};
 pub use sliced_run::{SliceSettings, SlicedRun, SlicedSummary};
 pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};
 pub use summary::RunSummary;

@@ -1,17 +1,17 @@
 //! Runs several filters over one stream and compares them with exact truth.
 
+use super::filter_run::{FilterRun, WindowedRun};
 use super::gap_meter::GapMeter;
 use super::permutation::Permutation;
-use super::scoreboard::{Scoreboard, share};
+use super::scoreboard::Scoreboard;
 use super::sliced_run::SlicedRun;
 use super::stream::{Arrival, Stream};
 use super::summary::RunSummary;
 use super::truth::Truth;
-use super::weights::Weights;
 use super::window_truth::WindowTruth;
 use crate::filter::{Filter, FilterSpec, Observation, Stable, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
-use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
+use crate::seen_set::{CreateError, SeenSetBuilder};
 use crate::theory::{Prediction, Workload, predict};
 
 /// A source of time. The engine has none, so that it runs on every target.
@@ -27,79 +27,6 @@ pub struct NoClock;
 impl Clock for NoClock {
     fn now_ns(&self) -> u64 {
         0
-    }
-}
-
-/// A filter in a simulation, and its results.
-#[derive(Debug)]
-pub struct FilterRun {
-    set: SeenSet,
-    memory_bits: u64,
-    scoreboard: Scoreboard,
-    nanoseconds: u64,
-    window: Option<WindowedRun>,
-}
-
-/// What only a run of a filter with a window has.
-#[derive(Debug)]
-struct WindowedRun {
-    truth: WindowTruth,
-    /// First occurrences in the stream that were reported as Seen.
-    first_seen: u64,
-    first: u64,
-}
-
-impl FilterRun {
-    /// The filter and its state.
-    pub fn set(&self) -> &SeenSet {
-        &self.set
-    }
-
-    /// The memory of the filter.
-    pub fn memory_bits(&self) -> u64 {
-        self.memory_bits
-    }
-
-    /// The errors weighted by importance.
-    pub fn weights(&self) -> &Weights {
-        self.scoreboard.weights()
-    }
-
-    /// The time spent in the filter; 0 if the run was not timed.
-    pub fn nanoseconds(&self) -> u64 {
-        self.nanoseconds
-    }
-
-    /// The counts of wrong verdicts.
-    pub fn scoreboard(&self) -> &Scoreboard {
-        &self.scoreboard
-    }
-
-    /// The false positive rate among first occurrences in the stream. It differs from the
-    /// [scoreboard](FilterRun::scoreboard)'s only if the filter has a window: then a key that was
-    /// wrongly reported as Seen is new at each occurrence until it is delivered, and a key that
-    /// was forgotten is new again.
-    pub fn fpr_of_first_occurrences(&self) -> Option<f64> {
-        match &self.window {
-            None => self.scoreboard.fpr(),
-            Some(window) => share(window.first_seen, window.first),
-        }
-    }
-
-    /// Not generic over clocks, so that the loops of every filter are compiled once and the page
-    /// loads them once.
-    #[inline(never)]
-    fn observe(&mut self, observations: &[Observation], verdicts: &mut [Verdict]) {
-        self.set.observe_batch(observations, verdicts);
-    }
-}
-
-impl WindowedRun {
-    fn count(&mut self, first: &[bool], verdicts: &[Verdict]) {
-        for (&first, verdict) in first.iter().zip(verdicts) {
-            self.first += u64::from(first);
-            self.first_seen += u64::from(first & verdict.is_seen());
-        }
     }
 }
 

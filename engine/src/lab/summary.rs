@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use super::filter_run::FilterRun;
 use super::gap_meter::GapMeter;
 use super::scoreboard::share;
-use super::simulation::FilterRun;
 use super::weights::ImportanceRates;
 use crate::theory::{Prediction, Trust};
 

@@ -167,12 +167,8 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
         }
         AnyFilter::Growing(it) => match it.window() {
             None => growing::predict(workload, it),
-            Some(clock) => {
-                let state = |keys: f64| it.state_of_window(keys).unwrap_or_default();
-                let window = windowed::Window::new(workload, clock);
-                let drops = windowed::Drops::AreFew;
-                window.predict(windowed::GROWING_TIMERS, drops, state, |_| 0.0)
-            }
+            // How many parts are open depends on what was dropped.
+            Some(_) => return None,
         },
         // What is remembered depends on the distribution of importance.
         AnyFilter::Reinsert(_) | AnyFilter::Admit(_) => return None,

@@ -48,11 +48,6 @@ pub(super) const AGE_PARTITIONED: Formula = Formula {
     trust: Trust::Approximation,
     loose: "keys that come again right after their span: they are dropped more often",
 };
-pub(super) const GROWING_TIMERS: Formula = Formula {
-    by: "Koloniari et al. 2011: 1 − Π(1 − P_i) over parts with the keys of one window",
-    trust: Trust::Approximation,
-    loose: "bursts, the first spans of a stream, and windows that do not fit into the reserve",
-};
 
 /// The window of a filter on a stream.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +123,6 @@ impl<'a> Window<'a> {
         let keys = self.keys_at(position);
         let forgets_nothing = position <= self.lifetime && !self.counts_deliveries;
         match drops {
-            Drops::AreFew => keys,
             Drops::SetNothing if forgets_nothing || self.counts_deliveries => keys,
             Drops::SetNothing => largest(keys, |them| them <= keys * (1.0 - rate_of(them))),
             Drops::AreSetAlready { .. } if forgets_nothing => keys,
@@ -152,8 +146,6 @@ pub(super) enum Drops {
     /// Timers that are all in the window, and would be set again. A timer that is not in the
     /// window is set by every key that comes to it.
     AreSetAlready { k: f64, cells: f64 },
-    /// So little that it does not matter: the filter grows before many keys are dropped.
-    AreFew,
 }
 
 /// Returns the share of timers in the window, if a timer is chosen by so many arriving keys in a
