@@ -57,6 +57,7 @@
 //! | Feature | What it adds |
 //! |---|---|
 //! | `normalization` | [`lines::Normalization`] can bring URLs into one spelling (with the crate `url`) |
+//! | `all-filters` | the filters `quotient`, `growing`, `stamped`, `apbf`, `ibf`, `reinsert` and `admit` (on by default) |
 //! | `patterns` | `lines::KeyPattern`: keys by regular expression (with the crate `regex`) |
 //! | `mutants` | bugs that the crash tests plant in the store; only for tests of this crate |
 //!
@@ -77,6 +78,9 @@
 //! and no global randomness, and it builds for WebAssembly. The same state and the same
 //! observations give the same bytes on every target.
 
+// Without all filters, some code has no user.
+#![cfg_attr(not(feature = "all-filters"), allow(dead_code))]
+
 pub mod advise;
 pub mod audit;
 mod byte_size;
@@ -95,6 +99,7 @@ pub mod store;
 pub mod theory;
 #[cfg(any(test, target_family = "wasm"))]
 mod wasm_xxh3;
+#[cfg(not(target_family = "wasm"))]
 mod workers;
 
 pub use byte_size::{ByteSize, ByteSizeError};

@@ -3,7 +3,6 @@
 /// A number of threads, of which the caller's is one.
 #[derive(Debug)]
 pub(crate) struct Workers {
-    #[cfg(not(target_family = "wasm"))]
     others: Option<rayon::ThreadPool>,
     count: usize,
 }
@@ -11,7 +10,6 @@ pub(crate) struct Workers {
 impl Workers {
     /// Starts `count` − 1 threads; fewer than two mean no thread. Returns one thread, the caller's,
     /// if the system refuses to start others.
-    #[cfg(not(target_family = "wasm"))]
     pub fn start(count: usize) -> Self {
         let others = rayon::ThreadPoolBuilder::new()
             .num_threads(count.saturating_sub(1))
@@ -22,12 +20,6 @@ impl Workers {
             others,
             count: 1 + started,
         }
-    }
-
-    /// WebAssembly has no threads.
-    #[cfg(target_family = "wasm")]
-    pub fn start(_: usize) -> Self {
-        Workers { count: 1 }
     }
 
     /// Returns the number of threads, the caller's included.
@@ -42,7 +34,6 @@ impl Workers {
         let Some(first) = tasks.next() else {
             return;
         };
-        #[cfg(not(target_family = "wasm"))]
         if let Some(others) = &self.others {
             let work = &work;
             return others.in_place_scope(|scope| {

@@ -1,17 +1,15 @@
 //! The loops over a batch of observations, with prefetching.
 
 use super::sample_mask::SampleMask;
-use super::{Filter, LoggedObservations, Observation, Part, PartWork, Registers, Rows, Verdict};
-use crate::fingerprint::reduce;
-use crate::prefetch::{self, prefetch};
+use super::{Filter, LoggedObservations, Observation, Registers, Verdict};
+use crate::prefetch;
 use crate::region::Region;
-use crate::rng::Generator;
 
 /// How many observations ahead memory is prefetched: far enough to hide the latency of main
 /// memory while many requests are in flight, near enough that the cache line is still in the
 /// second-level cache when it is used. In WebAssembly a prefetch is a real read, which has
 /// finished when the program continues.
-const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
+pub(super) const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
 /// How many observations ahead dependent memory is prefetched.
 const DEPENDENT_LOOKAHEAD: usize = LOOKAHEAD / 2;
 
@@ -36,6 +34,9 @@ macro_rules! specialized {
         }
     };
 }
+
+#[cfg(not(target_family = "wasm"))]
+pub(super) use specialized;
 
 /// Observes one key and counts it.
 #[inline(always)]
@@ -110,68 +111,6 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
         first += burst;
     }
     registers.count_new(new, generator_at(observations.len()));
-}
-
-/// Returns the generator after the draws of a batch.
-pub(super) fn generator_after(
-    filter: &impl Filter,
-    before: &Registers,
-    length: usize,
-) -> Generator {
-    before.generator().ahead(length as u64 * filter.draws())
-}
-
-/// Observes the keys of a batch that belong to one part of the rows. The registers are the
-/// thread's own copy of those before the batch.
-pub(super) fn observe_part<F: Filter>(
-    filter: &F,
-    rows: Rows,
-    part: Part<'_>,
-    registers: &mut Registers,
-    observations: &[Observation],
-    sample_mask: u64,
-    work: &mut PartWork,
-) {
-    work.select(&part.fingerprints, observations);
-    specialized!(filter => observe_selected(filter, rows, part, registers, observations, sample_mask, work));
-}
-
-#[inline(always)]
-fn observe_selected<F: Filter>(
-    filter: &F,
-    rows: Rows,
-    part: Part<'_>,
-    registers: &mut Registers,
-    observations: &[Observation],
-    sample_mask: u64,
-    work: &mut PartWork,
-) {
-    let Part {
-        first_row, bytes, ..
-    } = part;
-    let start = registers.generator();
-    let ask = |bytes: &[u8], position: Option<&u32>| {
-        if let Some(&position) = position {
-            let fingerprint = observations[position as usize].fingerprint;
-            let row = reduce(fingerprint.0, rows.count);
-            prefetch(bytes, rows.byte_of(row, first_row));
-        }
-    };
-    let ahead = &work.own[LOOKAHEAD.min(work.own.len())..];
-    (work.own.iter().take(LOOKAHEAD)).for_each(|position| ask(bytes, Some(position)));
-    let mut ahead = ahead.iter();
-    for &position in &work.own {
-        ask(bytes, ahead.next());
-        let position = position as usize;
-        let observation = observations[position];
-        let generator = start.ahead(position as u64 * filter.draws());
-        let verdict = filter.observe_in_rows(bytes, first_row, registers, generator, observation);
-        work.verdicts[position] = verdict;
-        work.new += u64::from(verdict == Verdict::New);
-        if observation.fingerprint.0 & sample_mask == 0 {
-            work.sampled.push(position);
-        }
-    }
 }
 
 /// Observes what a log recorded.

@@ -23,6 +23,7 @@ filters! {
     word::Word,
     aging::Aging,
     counting::Counting,
+    #[cfg(feature = "all-filters")]
     quotient::Quotient,
     bsbf::Bsbf,
     bsbfsd::Bsbfsd,
@@ -32,15 +33,22 @@ filters! {
     buffer::Buffer,
     fpbuffer::FpBuffer,
     window::Window,
+    #[cfg(feature = "all-filters")]
     stamped::Stamped,
+    #[cfg(feature = "all-filters")]
     apbf::Apbf,
+    #[cfg(feature = "all-filters")]
     ibf::Ibf,
+    #[cfg(feature = "all-filters")]
     growing::Growing,
+    #[cfg(feature = "all-filters")]
     reinsert::Reinsert,
+    #[cfg(feature = "all-filters")]
     admit::Admit,
 }
 
 mod any;
+#[cfg(feature = "all-filters")]
 mod apbf_rate;
 mod batch;
 mod bit_partitions;
@@ -56,23 +64,34 @@ mod descriptor;
 mod drawing;
 mod error;
 mod evidence;
+#[cfg(feature = "all-filters")]
 mod growing_bits;
+#[cfg(feature = "all-filters")]
 mod growing_timers;
 mod growth;
+#[cfg(feature = "all-filters")]
 mod growth_plan;
+#[cfg(feature = "all-filters")]
 mod importance_cells;
+#[cfg(feature = "all-filters")]
 mod index_levels;
+#[cfg(feature = "all-filters")]
 mod minimum_index;
 mod observation;
 mod observation_time;
 mod packed_fields;
 mod parameter;
 mod preset;
+#[cfg(feature = "all-filters")]
 mod quotient_block;
+#[cfg(feature = "all-filters")]
 mod quotient_rebuild;
+#[cfg(feature = "all-filters")]
 mod quotient_table;
 mod recency_list;
 mod registers;
+#[cfg(not(target_family = "wasm"))]
+mod row_parts;
 mod rows;
 mod sample_mask;
 mod signature;
@@ -83,8 +102,10 @@ mod stamp_cells;
 mod stamp_sweep;
 mod stamps;
 mod suggested_values;
+#[cfg_attr(target_family = "wasm", path = "no_threads.rs")]
 mod threads;
 mod union;
+#[cfg(feature = "all-filters")]
 mod weighted_index;
 mod window_clock;
 mod window_contents;
@@ -112,7 +133,6 @@ pub use preset::{Preset, presets};
 pub(crate) use registers::digest_of_parts;
 pub use registers::{Registers, state_digest};
 pub use rows::Rows;
-pub(crate) use rows::{Part, PartWork};
 pub(crate) use sample_mask::SampleMask;
 pub use spec::{FilterSpec, SpecError};
 pub use stamps::StampWindow;

@@ -73,5 +73,8 @@ const PRESETS: [Preset; 6] = [
 
 /// Returns all presets.
 pub fn presets() -> &'static [Preset] {
-    const { &PRESETS }
+    match cfg!(feature = "all-filters") {
+        true => const { &PRESETS },
+        false => &[],
+    }
 }

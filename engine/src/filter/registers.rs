@@ -125,11 +125,6 @@ impl Registers {
         self.words[OBSERVATIONS] += 1;
     }
 
-    /// Counts observations.
-    pub(super) fn count_observations(&mut self, count: u64) {
-        self.words[OBSERVATIONS] += count;
-    }
-
     /// Counts how many of the observations already counted were New, and stores the generator
     /// after the draws of all of them.
     #[inline]

@@ -43,6 +43,15 @@ impl SampleMask {
         self.indices.push(self.offset + index);
     }
 
+    /// Returns the collected indices, in order.
+    pub fn indices(&self) -> impl Iterator<Item = usize> + Clone {
+        self.indices.iter().copied()
+    }
+}
+
+/// What several threads need to collect one batch.
+#[cfg(not(target_family = "wasm"))]
+impl SampleMask {
     pub fn mask(&self) -> u64 {
         self.mask
     }
@@ -57,10 +66,5 @@ impl SampleMask {
         let before = self.indices.len();
         self.indices.extend(found.map(|index| self.offset + index));
         self.indices[before..].sort_unstable();
-    }
-
-    /// Returns the collected indices, in order.
-    pub fn indices(&self) -> impl Iterator<Item = usize> + Clone {
-        self.indices.iter().copied()
     }
 }

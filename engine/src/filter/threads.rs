@@ -3,9 +3,11 @@
 //! The threads divide the rows of a [row-local](super::rows) filter, not the keys of the batch.
 //! Each one observes its own keys in the order of the stream, so the result is that of one thread.
 
-use super::batch;
-use super::rows::PartWork;
-use super::{AnyFilter, Filter, Observation, Registers, SampleMask, Verdict};
+use super::batch::{self, LOOKAHEAD, specialized};
+use super::row_parts::{Part, PartWork};
+use super::{AnyFilter, Filter, Observation, Registers, Rows, SampleMask, Verdict};
+use crate::fingerprint::reduce;
+use crate::prefetch::prefetch;
 use crate::workers::Workers;
 
 /// Below this length of a batch, waking a thread costs more than it saves.
@@ -104,7 +106,7 @@ fn observe_in_parts<F: Filter + Sync>(
     let mask = sample.mask();
     let tasks = parts.into_iter().zip(&mut copies).zip(&mut *work);
     workers.run(tasks.collect::<Vec<_>>(), |((part, registers), work)| {
-        batch::observe_part(filter, rows, part, registers, observations, mask, work);
+        observe_part(filter, rows, part, registers, observations, mask, work);
     });
     verdicts.fill(Verdict::Seen);
     let mut new = 0;
@@ -118,10 +120,59 @@ fn observe_in_parts<F: Filter + Sync>(
             .iter()
             .flat_map(|it| it.sampled.iter().copied()),
     );
-    registers.count_observations(observations.len() as u64);
-    registers.count_new(
-        new,
-        batch::generator_after(filter, &before, observations.len()),
-    );
+    registers.count_block(observations.len() as u64, new, filter.draws());
     filter.after_rows(region, registers, new);
+}
+
+/// Observes the keys of a batch that belong to one part of the rows. The registers are the
+/// thread's own copy of those before the batch.
+fn observe_part<F: Filter>(
+    filter: &F,
+    rows: Rows,
+    part: Part<'_>,
+    registers: &mut Registers,
+    observations: &[Observation],
+    sample_mask: u64,
+    work: &mut PartWork,
+) {
+    work.select(&part.fingerprints, observations);
+    specialized!(filter => observe_selected(filter, rows, part, registers, observations, sample_mask, work));
+}
+
+#[inline(always)]
+fn observe_selected<F: Filter>(
+    filter: &F,
+    rows: Rows,
+    part: Part<'_>,
+    registers: &mut Registers,
+    observations: &[Observation],
+    sample_mask: u64,
+    work: &mut PartWork,
+) {
+    let Part {
+        first_row, bytes, ..
+    } = part;
+    let start = registers.generator();
+    let ask = |bytes: &[u8], position: Option<&u32>| {
+        if let Some(&position) = position {
+            let fingerprint = observations[position as usize].fingerprint;
+            let row = reduce(fingerprint.0, rows.count);
+            prefetch(bytes, rows.byte_of(row, first_row));
+        }
+    };
+    let ahead = work.own.get(LOOKAHEAD..).unwrap_or_default();
+    (work.own.iter().take(LOOKAHEAD)).for_each(|position| ask(bytes, Some(position)));
+    let mut ahead = ahead.iter();
+    for &position in &work.own {
+        ask(bytes, ahead.next());
+        let position = position as usize;
+        let observation = observations[position];
+        let generator = start.ahead(position as u64 * filter.draws());
+        let verdict = filter.observe_in_rows(bytes, first_row, registers, generator, observation);
+        work.verdicts[position] = verdict;
+        work.new += u64::from(verdict == Verdict::New);
+        if observation.fingerprint.0 & sample_mask == 0 {
+            work.sampled.push(position);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::filter_run::{FilterRun, WindowedRun};
 use super::gap_meter::GapMeter;
 use super::permutation::Permutation;
 use super::scoreboard::Scoreboard;
-use super::sliced_run::SlicedRun;
+use super::sliced_run::{ObserveSliced, SlicedRun};
 use super::stream::{Arrival, Stream};
 use super::summary::RunSummary;
 use super::truth::Truth;
@@ -46,6 +46,9 @@ pub struct Simulation {
     truth: Truth,
     runs: Vec<FilterRun>,
     pub(super) sliced: Vec<SlicedRun>,
+    /// How sliced filters observe; None if there are none. So a page without them need not load the
+    /// code.
+    pub(super) observe_sliced: Option<ObserveSliced>,
     /// Stable Bloom filters that are only compared with.
     references: Vec<FilterRun>,
     observations: Vec<Observation>,
@@ -78,6 +81,7 @@ impl Simulation {
             truth,
             runs: Vec::new(),
             sliced: Vec::new(),
+            observe_sliced: None,
             references: Vec::new(),
             observations: Vec::with_capacity(BATCH),
             identities: Vec::with_capacity(BATCH),
@@ -331,8 +335,8 @@ impl Simulation {
                 from = to;
             }
         }
-        for run in &mut self.sliced {
-            run.observe(&self.observations, &self.first);
+        if let Some(observe) = self.observe_sliced {
+            observe(&mut self.sliced, &self.observations, &self.first);
         }
         self.count += self.observations.len() as u64;
         self.observations.clear();

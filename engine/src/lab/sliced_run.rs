@@ -245,11 +245,21 @@ pub struct SlicedSummary {
     pub hottest: Option<f64>,
 }
 
+/// Lets sliced filters observe keys, given which of them are first occurrences.
+pub(super) type ObserveSliced = fn(&mut [SlicedRun], &[Observation], &[bool]);
+
+fn observe_all(runs: &mut [SlicedRun], observations: &[Observation], first: &[bool]) {
+    for run in runs {
+        run.observe(observations, first);
+    }
+}
+
 impl Simulation {
     /// Adds a filter on many sites.
     pub fn add_sliced(&mut self, settings: SliceSettings) -> Result<(), SlicingError> {
         let seed = self.hasher().seed();
         self.sliced.push(SlicedRun::new(settings, seed)?);
+        self.observe_sliced = Some(observe_all);
         Ok(())
     }
 

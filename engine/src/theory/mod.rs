@@ -10,9 +10,11 @@ mod bits;
 mod blocked;
 mod cell_decay;
 mod current_rates;
+#[cfg(feature = "all-filters")]
 mod fingerprint_table;
 mod forecast;
 mod gaps;
+#[cfg(feature = "all-filters")]
 mod growing;
 pub mod information;
 mod least_recent;
@@ -93,6 +95,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             aging.predict(workload)
         }
         AnyFilter::Counting(it) => bits::bloom(workload, it.k().into(), cells, false),
+        #[cfg(feature = "all-filters")]
         AnyFilter::Quotient(it) => {
             fingerprint_table::quotient(workload, it.fingerprints(), it.capacity() as f64, cells)
         }
@@ -134,6 +137,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             let window = windowed::Window::new(workload, it.window()?);
             window.predict(windowed::TIMERS, drops, state, |_| 0.0)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Stamped(it) => {
             let (lines, entries) = (it.lines() as f64, it.entries());
             let state = |keys: f64| {
@@ -147,12 +151,14 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             let missed = |position: f64| pushed_out.missed_at(position);
             window.predict(windowed::STAMPED, drops, state, missed)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Apbf(it) => {
             let state = |keys: f64| (it.rate_of_window(keys), it.load_of_window(keys));
             let window = windowed::Window::new(workload, it.window()?);
             let drops = windowed::Drops::SetNothing;
             window.predict(windowed::AGE_PARTITIONED, drops, state, |_| 0.0)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Ibf(it) => {
             // Otherwise both rates depend on the distribution of importance, which a workload does
             // not have.
@@ -165,12 +171,14 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             };
             stable.predict(workload)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Growing(it) => match it.window() {
             None => growing::predict(workload, it),
             // How many parts are open depends on what was dropped.
             Some(_) => return None,
         },
         // What is remembered depends on the distribution of importance.
+        #[cfg(feature = "all-filters")]
         AnyFilter::Reinsert(_) | AnyFilter::Admit(_) => return None,
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })

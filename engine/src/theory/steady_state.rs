@@ -60,6 +60,7 @@ pub fn long_run(spec: &FilterSpec, memory_bits: u64) -> LongRun {
             return LongRun::OnlyFills;
         }
         // Its reserve fills; with a window it settles.
+        #[cfg(feature = "all-filters")]
         AnyFilter::Growing(_) if filter.window().is_none() => return LongRun::OnlyFills,
         AnyFilter::Bsbf(it) => cleared(it.k().into(), |load| load),
         AnyFilter::Rlbsbf(it) => cleared(it.k().into(), |load| load * load),

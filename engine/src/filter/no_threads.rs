@@ -1,0 +1,35 @@
+//! WebAssembly has no threads: one loop observes every batch.
+
+use super::{AnyFilter, Observation, Registers, SampleMask, Verdict};
+
+/// There are none.
+#[derive(Debug)]
+#[doc(hidden)]
+pub enum Threads {}
+
+impl Threads {
+    /// Returns None.
+    pub fn start(_: usize) -> Option<Self> {
+        None
+    }
+}
+
+impl AnyFilter {
+    /// Whether several threads can observe one batch.
+    pub fn is_divisible(&self) -> bool {
+        false
+    }
+
+    /// Cannot be called.
+    pub(crate) fn observe_divided(
+        &self,
+        threads: &mut Threads,
+        _: &mut [u8],
+        _: &mut Registers,
+        _: &[Observation],
+        _: &mut [Verdict],
+        _: &mut SampleMask,
+    ) {
+        match *threads {}
+    }
+}
