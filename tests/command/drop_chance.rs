@@ -182,7 +182,7 @@ fn a_limit_recorded_in_a_store_stops_filter_and_can_be_overridden() {
     assert_eq!(directory.inspect("a.dds")["max_fpr"], 0.001);
     let (printed, message) = directory.stops("filter a.dds", &many);
     assert!(
-        message.contains("the limit of 0.100 % with which it was created"),
+        message.contains("the limit of 0.100") && message.contains("with which it was created"),
         "{message}"
     );
     let page = directory.succeeds("inspect a.dds", b"");
