@@ -152,7 +152,7 @@ impl Simulation {
     }
 
     /// Returns the crossover point of a filter against a stable Bloom filter in the same memory; see
-    /// [`Weights::crossover`]. None if there is none, if the stream has no importance, if there is
+    /// [`Weights::crossover`](super::Weights::crossover). None if there is none, if the stream has no importance, if there is
     /// no such filter, and for a stable Bloom filter.
     pub fn crossover(&self, run: &FilterRun) -> Option<u16> {
         let reference = self.reference_of(run)?;

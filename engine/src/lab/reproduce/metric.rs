@@ -44,7 +44,7 @@ pub enum Metric {
     /// The same among observations of importance 46 to 50.
     HighFalseNegatives,
     /// The importance from which on the filter misses fewer repeats than the other filter of
-    /// [`Contender::Compared`]. No value if there is none.
+    /// [`Contender::Compared`](super::Contender::Compared). No value if there is none.
     Crossover,
     /// The mean number of cells at zero in the second half of the stream.
     EmptyCells,
