@@ -4,6 +4,7 @@
 //! Everything is deterministic: a stream, a count and a seed give the same numbers on every
 //! machine, in the command line and in the browser.
 
+mod clock;
 mod crawl;
 mod filter_run;
 mod gap_meter;
@@ -28,6 +29,7 @@ mod weights;
 mod window_truth;
 mod zipf;
 
+pub use clock::{Clock, NoClock};
 pub use filter_run::FilterRun;
 pub use gap_meter::GapMeter;
 #[doc(hidden)]
@@ -40,7 +42,7 @@ pub use measure::measure;
 pub use rate_meter::RateMeter;
 pub use sampling::Sampling;
 pub use scoreboard::{CurvePoint, Scoreboard};
-pub use simulation::{Clock, NoClock, Simulation};
+pub use simulation::Simulation;
 pub use sliced_run::{SliceSettings, SlicedRun, SlicedSummary};
 pub use stream::{Arrival, ImportanceLaw, STREAM_FORMS, Stream, StreamError, StreamSpec};
 pub use summary::RunSummary;

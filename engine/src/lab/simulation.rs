@@ -1,5 +1,6 @@
 //! Runs several filters over one stream and compares them with exact truth.
 
+use super::clock::Clock;
 use super::filter_run::{FilterRun, WindowedRun};
 use super::gap_meter::GapMeter;
 use super::permutation::Permutation;
@@ -13,22 +14,6 @@ use crate::filter::{Filter, FilterSpec, Observation, Stable, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSetBuilder};
 use crate::theory::{Prediction, Workload, predict};
-
-/// A source of time. The engine has none, so that it runs on every target.
-pub trait Clock {
-    /// Returns the nanoseconds since a fixed moment.
-    fn now_ns(&self) -> u64;
-}
-
-/// A clock that always returns 0: runs are not timed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoClock;
-
-impl Clock for NoClock {
-    fn now_ns(&self) -> u64 {
-        0
-    }
-}
 
 /// Keys per batch.
 const BATCH: usize = 1024;

@@ -4,13 +4,21 @@ import type { KeySpec, LogPart } from '../wasm/dedupstore_wasm.js';
 
 /**
  * The page loads the plain engine first. The complete engine also has regular expressions,
- * URL normalization and stores, which are larger than the rest.
+ * URL normalization, stores and all filters, which are larger than the rest.
  */
 export type EngineKind = 'plain' | 'complete';
 
-export function engineFor({ part, normalize }: KeySpec): EngineKind {
+/** The filters that only the complete engine has. */
+const ONLY_COMPLETE = /^(quotient|growing|stamped|apbf|ibf[1-6]?|reinsert|admit)(:|$)/;
+
+/** Returns the engine for keys and, if any are given, for filters. */
+export function engineFor(
+  { part, normalize }: KeySpec,
+  filters: readonly { filter: string }[] = [],
+): EngineKind {
   const isRegex = typeof part === 'object' && 'regex' in part;
-  return normalize || isRegex ? 'complete' : 'plain';
+  const isOther = filters.some(({ filter }) => ONLY_COMPLETE.test(filter));
+  return normalize || isRegex || isOther ? 'complete' : 'plain';
 }
 
 /** A log, and which keys of it are read. */

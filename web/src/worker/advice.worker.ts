@@ -1,7 +1,6 @@
 // Gives advice for a log: reads it once and tries filters on a sample of its keys.
 
 import type { AdviceRequest, FromAdviceWorker } from '../advice/protocol.js';
-import { engineFor } from '../engine/settings.js';
 import { errorMessage } from './error-message.js';
 import { loadEngine } from './load-engine.js';
 import { chunksOf } from './log-chunks.js';
@@ -14,7 +13,8 @@ self.onmessage = ({ data }: MessageEvent<AdviceRequest>) => {
 };
 
 async function advise(request: AdviceRequest): Promise<void> {
-  const { Adviser } = await loadEngine(engineFor(request.key));
+  // Only the complete engine can choose among all filters.
+  const { Adviser } = await loadEngine('complete');
   const adviser = new Adviser(request.key, request.part);
   let reportedAt = performance.now();
   for await (const { bytes, readBytes } of chunksOf(request.log, request.name)) {

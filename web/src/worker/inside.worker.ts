@@ -17,7 +17,7 @@ self.onmessage = ({ data }: MessageEvent<ToInsideWorker>) => {
       const { request } = data;
       const pacing = new Pacer(request.pace);
       pacer = pacing;
-      player = loadEngine(engineFor(request.key)).then(
+      player = loadEngine(engineFor(request.key, [request])).then(
         (engine) => new FilterPlayer(engine, request, pacing, post),
       );
       player

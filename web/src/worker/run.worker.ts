@@ -21,7 +21,7 @@ self.onmessage = ({ data }: MessageEvent<ToRunWorker>) => {
       pacer = started;
       // Its worker loads an engine at the same time.
       const source = new KeySource(request);
-      loadEngine(engineFor(request.key))
+      loadEngine(engineFor(request.key, request.filters))
         .then((engine) => run(engine, request, source, started, post))
         .catch((error: unknown) => post({ kind: 'failed', message: errorMessage(error) }));
       break;

@@ -2,8 +2,9 @@
 
 use super::RunError;
 use crate::fingerprint::KeyHasher;
+use crate::lab::clock::NoClock;
 use crate::lab::gap_meter::GapMeter;
-use crate::lab::simulation::{NoClock, Simulation};
+use crate::lab::simulation::Simulation;
 use crate::lab::sliced_run::SliceSettings;
 use crate::lab::stream::{Stream, StreamSpec};
 use crate::sites::{FailureRule, Slicing, Testing};
