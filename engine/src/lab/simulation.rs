@@ -414,6 +414,7 @@ fn stable_like(filter: &FilterSpec) -> FilterSpec {
 mod tests {
     use super::super::stream::StreamSpec;
     use super::*;
+    use crate::lab::NoClock;
 
     fn run(keys: &[&str], flush_after: usize) -> Vec<RunSummary> {
         let mut simulation = Simulation::new(1, Truth::for_fingerprints());
