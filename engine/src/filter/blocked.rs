@@ -85,31 +85,6 @@ impl Blocked {
     }
 }
 
-/// Returns the false positive rate at a load. Some cache lines have more keys than others, and more
-/// false positives. The number of keys per line is taken to be Poisson distributed, with the mean
-/// that explains the load. `cap` is the greatest load of a line.
-pub(super) fn false_positive_rate(load: f64, k: u32, cap: f64) -> f64 {
-    let kept = libm::pow(1.0 - 1.0 / CACHE_LINE_BITS as f64, f64::from(k));
-    let mean = -libm::log(1.0 - load) / (1.0 - kept);
-    // Lines at the cap all have the same load, and so, nearly, do lines with many keys.
-    if load >= cap || mean > 600.0 {
-        return libm::pow(load, f64::from(k));
-    }
-    let exponent = k as i32;
-    let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
-    let mut share = libm::exp(-mean);
-    let mut clear = 1.0;
-    let mut rate = 0.0;
-    for keys in 0..=most {
-        rate += share * (1.0f64 - clear).min(cap).powi(exponent);
-        share *= mean / f64::from(keys + 1);
-        clear *= kept;
-    }
-    // Near the cap the number of keys no longer explains the load. A mean of powers is at
-    // least the power of the mean.
-    rate.max(load.powi(exponent)).clamp(0.0, 1.0)
-}
-
 impl Filter for Blocked {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "blocked",
@@ -177,10 +152,30 @@ impl Filter for Blocked {
         count_ones(region, 0..self.cells())
     }
 
+    /// Some cache lines have more keys than others, and more false positives. The number of keys
+    /// per line is taken to be Poisson distributed, with the mean that explains the load.
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
         let load = registers.occupied() as f64 / self.cells() as f64;
         let cap = f64::from(self.cap_bits) / CACHE_LINE_BITS as f64;
-        false_positive_rate(load, self.k, cap)
+        let kept = libm::pow(1.0 - 1.0 / CACHE_LINE_BITS as f64, f64::from(self.k));
+        let mean = -libm::log(1.0 - load) / (1.0 - kept);
+        // Lines at the cap all have the same load, and so, nearly, do lines with many keys.
+        if load >= cap || mean > 600.0 {
+            return libm::pow(load, f64::from(self.k));
+        }
+        let exponent = self.k as i32;
+        let most = (mean + 12.0 * libm::sqrt(mean) + 12.0) as u32;
+        let mut share = libm::exp(-mean);
+        let mut clear = 1.0;
+        let mut rate = 0.0;
+        for keys in 0..=most {
+            rate += share * (1.0f64 - clear).min(cap).powi(exponent);
+            share *= mean / f64::from(keys + 1);
+            clear *= kept;
+        }
+        // Near the cap the number of keys no longer explains the load. A mean of powers is at
+        // least the power of the mean.
+        rate.max(load.powi(exponent)).clamp(0.0, 1.0)
     }
 
     /// Without a cap, no bit is ever cleared.

@@ -276,10 +276,9 @@ impl ImportanceCells {
         }
     }
 
-    /// Returns what a deletion from each cell of a group costs; [`NEVER`] for cells whose bit is
-    /// set in `excluded`.
+    /// Returns what a deletion from each cell of a group costs.
     #[inline(always)]
-    pub fn costs(&self, region: &[u8], number: u64, excluded: u16) -> Costs {
+    pub fn costs(&self, region: &[u8], number: u64) -> Costs {
         let group = self.group(region, number);
         let mut costs = [NEVER; FANOUT as usize];
         let count = group.count;
@@ -293,13 +292,13 @@ impl ImportanceCells {
         } else if let Ok(importance) = <&[u8; 2 * FANOUT as usize]>::try_from(group.importance) {
             // A whole group, of known length, is read with vector instructions.
             costs = std::array::from_fn(|i| {
-                let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;
-                u32::from(read_u16(importance, 2 * i)) | if is_excluded { NEVER } else { 0 }
+                u32::from(read_u16(importance, 2 * i))
+                    | if group.values[i] == 0 { NEVER } else { 0 }
             });
         } else {
             for (i, cost) in costs.iter_mut().enumerate().take(count) {
-                let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;
-                *cost = u32::from(group.importance(i)) | if is_excluded { NEVER } else { 0 };
+                *cost =
+                    u32::from(group.importance(i)) | if group.values[i] == 0 { NEVER } else { 0 };
             }
         }
         costs
@@ -396,21 +395,20 @@ impl ImportanceCells {
                 let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
                 index.change(region, cell, old, new);
             }
-            Index::Minimum(index) => self.update_minimum(region, index, cell, 0),
+            Index::Minimum(index) => self.update_minimum(region, index, cell),
         }
     }
 
-    /// Updates the minima over a cell as if excluded cells of its group did not exist.
+    /// Updates the minima over a cell.
     #[inline(always)]
     pub fn update_minimum<R: Region + ?Sized>(
         &self,
         region: &mut R,
         index: &MinimumIndex,
         cell: u64,
-        excluded: u16,
     ) {
         let group = cell / FANOUT;
-        let costs = self.costs(region.bytes(), group, excluded);
+        let costs = self.costs(region.bytes(), group);
         index.update(region, group, least(&costs));
     }
 

@@ -59,6 +59,24 @@ impl MinimumIndex {
         Some(node)
     }
 
+    /// Returns the groups with the least costs, the first ones of equal costs, in order. The
+    /// `limit` least cells are in the `limit` least groups: any other group has as many groups
+    /// before it, each with a cell that costs no more. The same holds for nodes.
+    #[inline(always)]
+    pub fn find_least(&self, region: &[u8], limit: usize) -> Least {
+        let (mut found, mut above) = (Least::new(limit), Least::new(limit));
+        found.offer(0, 0);
+        for level in self.levels.all().iter().rev() {
+            std::mem::swap(&mut found.numbers, &mut above.numbers);
+            above.count = found.count;
+            found.clear();
+            for &parent in above.in_order() {
+                found.offer_all(parent, &self.costs(region, level, parent));
+            }
+        }
+        found
+    }
+
     /// Records the least cost of a group.
     #[inline(always)]
     pub fn update<R: Region + ?Sized>(&self, region: &mut R, group: u64, cost: u32) {
@@ -99,6 +117,73 @@ pub(super) fn first_least(costs: &Costs) -> Option<u64> {
     first.filter(|_| least != NEVER).map(|first| first as u64)
 }
 
+/// The most cells that [`Least`] holds.
+pub(super) const MAX_LEAST: usize = 64;
+
+/// The least of the cells or nodes offered in order; of equal ones, the first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Least {
+    costs: [u32; MAX_LEAST],
+    numbers: [u64; MAX_LEAST],
+    count: usize,
+    limit: usize,
+}
+
+impl Least {
+    /// Returns an empty list with room for so many.
+    #[inline(always)]
+    pub fn new(limit: usize) -> Self {
+        Least {
+            costs: [NEVER; MAX_LEAST],
+            numbers: [0; MAX_LEAST],
+            count: 0,
+            limit: limit.min(MAX_LEAST),
+        }
+    }
+
+    /// Offers the cells or nodes under a parent.
+    #[inline(always)]
+    pub fn offer_all(&mut self, parent: u64, costs: &Costs) {
+        if self.limit > 0 && least(costs) < self.costs[self.limit - 1] {
+            for (number, &cost) in (parent * FANOUT..).zip(costs) {
+                self.offer(number, cost);
+            }
+        }
+    }
+
+    /// Offers a cell or node with a greater number than all before it.
+    #[inline(always)]
+    fn offer(&mut self, number: u64, cost: u32) {
+        // Places that are free cost `NEVER`.
+        if self.limit == 0 || cost >= self.costs[self.limit - 1] {
+            return;
+        }
+        let mut at = self.count.min(self.limit - 1);
+        while at > 0 && self.costs[at - 1] > cost {
+            self.costs[at] = self.costs[at - 1];
+            self.numbers[at] = self.numbers[at - 1];
+            at -= 1;
+        }
+        self.costs[at] = cost;
+        self.numbers[at] = number;
+        self.count = (self.count + 1).min(self.limit);
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.costs[..self.limit].fill(NEVER);
+        self.count = 0;
+    }
+
+    /// Returns the numbers in increasing order, and leaves them in it.
+    #[inline(always)]
+    pub fn in_order(&mut self) -> &[u64] {
+        let numbers = &mut self.numbers[..self.count];
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -108,7 +193,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_least_group_is_that_of_a_linear_search(
-            cells in 1usize..700, untouched: bool,
+            cells in 1usize..700, untouched: bool, limit in 0usize..9,
             changes in proptest::collection::vec((any::<u16>(), 0u32..40), 0..200),
         ) {
             let untouched = if untouched { NEVER } else { 0 };
@@ -126,6 +211,14 @@ mod tests {
                 let first = costs.iter().position(|&cost| cost == least);
                 let first = first.map(|cell| cell as u64 / 16);
                 prop_assert_eq!(index.find(&region), first.filter(|_| least != NEVER));
+                let mut groups: Vec<_> = costs.chunks(16).enumerate().collect();
+                groups.retain(|(_, costs)| costs.iter().any(|&cost| cost != NEVER));
+                groups.sort_by_key(|(_, costs)| costs.iter().min());
+                groups.truncate(limit);
+                let mut expected: Vec<u64> = groups.iter().map(|(i, _)| *i as u64).collect();
+                expected.sort_unstable();
+                let mut found = index.find_least(&region, limit);
+                prop_assert_eq!(found.in_order(), expected);
             }
         }
     }
