@@ -1,0 +1,73 @@
+"""The memory of a long crawl: has this key occurred before?
+
+A filter answers in a fixed amount of memory and is sometimes wrong: it can report a new key as
+seen (a false positive) and, with some filters, a repeated key as new (a false negative).
+
+>>> from dedupstore import SeenSet
+>>> seen = SeenSet(memory="1MiB")
+>>> links = ["https://harbour.example/", "https://harbour.example/quay", "https://harbour.example/"]
+>>> [link for link, verdict in zip(links, seen.observe_many(links)) if verdict.is_new]
+['https://harbour.example/', 'https://harbour.example/quay']
+
+`SeenSet` is in memory, `Store` survives crashes, `SharedStore` is for many threads and
+`ReadOnlyStore` for readers beside a writer. `dedupstore.scrapy` and `dedupstore.ray` need these
+packages.
+"""
+
+from ._engine import (
+    Claim,
+    KeyHasher,
+    ReadOnlyStore,
+    SeenSet,
+    SharedStore,
+    Store,
+    Verdict,
+    __version__,
+    advise,
+    inspect,
+    normalize,
+    simulate,
+)
+from ._errors import (
+    AlreadyExistsError,
+    ClosedError,
+    CorruptError,
+    Error,
+    ForkedError,
+    InUseError,
+    InvalidArgumentError,
+    NewerVersionError,
+    NotAStoreError,
+    NotFoundError,
+    OptionMismatchError,
+    PoisonedError,
+    StoreFailedError,
+)
+
+__all__ = [
+    "AlreadyExistsError",
+    "Claim",
+    "ClosedError",
+    "CorruptError",
+    "Error",
+    "ForkedError",
+    "InUseError",
+    "InvalidArgumentError",
+    "KeyHasher",
+    "NewerVersionError",
+    "NotAStoreError",
+    "NotFoundError",
+    "OptionMismatchError",
+    "PoisonedError",
+    "ReadOnlyStore",
+    "SeenSet",
+    "SharedStore",
+    "Store",
+    "StoreFailedError",
+    "Verdict",
+    "__version__",
+    "advise",
+    "inspect",
+    "normalize",
+    "simulate",
+]

@@ -1,0 +1,99 @@
+//! Keys and fingerprints that come from Python.
+
+use dedupstore::{Fingerprint, KeyHasher, Observation};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+use crate::errors;
+
+/// Returns the fingerprint of a key: `bytes`, or `str` as UTF-8. Copies nothing.
+#[inline]
+pub fn fingerprint(hasher: KeyHasher, key: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
+    if let Ok(text) = key.cast::<PyString>() {
+        return Ok(hasher.fingerprint(text.to_str()?.as_bytes()));
+    }
+    if let Ok(bytes) = key.cast::<PyBytes>() {
+        return Ok(hasher.fingerprint(bytes.as_bytes()));
+    }
+    Err(PyTypeError::new_err(format!(
+        "a key is bytes or str; found {}",
+        key.get_type().name()?
+    )))
+}
+
+/// Calls `visit` with the fingerprint of every key of an iterable. Allocates nothing per key.
+fn for_each(
+    hasher: KeyHasher,
+    keys: &Bound<'_, PyAny>,
+    mut visit: impl FnMut(Fingerprint),
+) -> PyResult<()> {
+    if let Ok(list) = keys.cast::<PyList>() {
+        for key in list.iter() {
+            visit(fingerprint(hasher, &key)?);
+        }
+    } else if let Ok(tuple) = keys.cast::<PyTuple>() {
+        for key in tuple.iter_borrowed() {
+            visit(fingerprint(hasher, &key)?);
+        }
+    } else if keys.is_instance_of::<PyString>() || keys.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(
+            "expected many keys, such as a list of str; found one key",
+        ));
+    } else {
+        for key in keys.try_iter()? {
+            visit(fingerprint(hasher, &key?)?);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the observations of many keys.
+pub fn observations(hasher: KeyHasher, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Observation>> {
+    let mut observations = Vec::with_capacity(keys.len().unwrap_or(0));
+    for_each(hasher, keys, |it| observations.push(it.into()))?;
+    Ok(observations)
+}
+
+/// Returns the fingerprints of many keys.
+pub fn fingerprints(hasher: KeyHasher, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+    let mut fingerprints = Vec::with_capacity(keys.len().unwrap_or(0));
+    for_each(hasher, keys, |it| fingerprints.push(it))?;
+    Ok(fingerprints)
+}
+
+/// Returns the fingerprints in a buffer: unsigned 64-bit numbers, or bytes that are such numbers in
+/// the order of the machine.
+pub fn from_buffer(buffer: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+    let py = buffer.py();
+    if buffer.len().is_ok_and(|length| length == 0) {
+        // An empty array has no memory, whose alignment would be checked.
+        return Ok(Vec::new());
+    }
+    if let Ok(numbers) = PyBuffer::<u64>::get(buffer) {
+        return Ok(numbers.to_vec(py)?.into_iter().map(Fingerprint).collect());
+    }
+    let bytes = PyBuffer::<u8>::get(buffer)?.to_vec(py)?;
+    let numbers = bytes.as_chunks::<8>();
+    match numbers {
+        (numbers, []) => {
+            let numbers = numbers
+                .iter()
+                .map(|it| Fingerprint(u64::from_ne_bytes(*it)));
+            Ok(numbers.collect())
+        }
+        _ => Err(errors::invalid(format!(
+            "fingerprints have 8 bytes each; the buffer has {} bytes",
+            bytes.len()
+        ))),
+    }
+}
+
+/// Encodes fingerprints as bytes in the order of the machine.
+pub fn to_bytes(fingerprints: &[Fingerprint]) -> Vec<u8> {
+    fingerprints
+        .iter()
+        .flat_map(|it| it.0.to_ne_bytes())
+        .collect()
+}
