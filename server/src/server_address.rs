@@ -1,0 +1,198 @@
+//! Addresses of servers: `redis://[user:password@]host[:port]/store` and `redis+unix:///path?store=name`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// The port of Redis.
+pub const DEFAULT_PORT: u16 = 6379;
+
+/// The address of a store on a server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerAddress {
+    /// Where the server is.
+    pub endpoint: Endpoint,
+    /// The password, if there is one.
+    pub password: Option<Vec<u8>>,
+    /// The name of the store.
+    pub store: Vec<u8>,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A host and a port.
+    Tcp(String, u16),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+/// What is wrong with an address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// It begins with another scheme.
+    #[error("expected redis://host:port/store or redis+unix:///path?store=name")]
+    Scheme,
+    /// TLS is not supported by this client.
+    #[error("this command does not speak TLS; let a local proxy such as stunnel do that")]
+    Tls,
+    /// There is no host.
+    #[error("there is no host; expected redis://host:port/store")]
+    Host,
+    /// The port is no number.
+    #[error("`{0}` is no port")]
+    Port(String),
+    /// There is no store.
+    #[error("there is no name of a store; expected redis://host:port/store")]
+    Store,
+    /// A percent sign is not followed by two hexadecimal digits.
+    #[error("`%` must be followed by two hexadecimal digits")]
+    Encoding,
+}
+
+impl ServerAddress {
+    /// Returns whether a text is meant as an address of a server, not as a path.
+    pub fn is_address(text: &str) -> bool {
+        ["redis://", "rediss://", "redis+unix://"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme))
+    }
+}
+
+impl FromStr for ServerAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        if let Some(rest) = text.strip_prefix("redis+unix://") {
+            return unix(rest);
+        }
+        let rest = match text.strip_prefix("redis://") {
+            Some(rest) => rest,
+            None if text.starts_with("rediss://") => return Err(AddressError::Tls),
+            None => return Err(AddressError::Scheme),
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (credentials, host) = match authority.rsplit_once('@') {
+            Some((credentials, host)) => (Some(credentials), host),
+            None => (None, authority),
+        };
+        let (host, port) = match host.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => {
+                let number = port
+                    .parse()
+                    .map_err(|_| AddressError::Port(port.to_owned()))?;
+                (host, number)
+            }
+            _ => (host, DEFAULT_PORT),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            return Err(AddressError::Host);
+        }
+        let password = match credentials {
+            Some(text) => Some(decoded(text.split_once(':').map_or(text, |(_, it)| it))?),
+            None => None,
+        };
+        Ok(ServerAddress {
+            endpoint: Endpoint::Tcp(host.to_owned(), port),
+            password,
+            store: store(path)?,
+        })
+    }
+}
+
+fn unix(rest: &str) -> Result<ServerAddress, AddressError> {
+    let (path, query) = rest.split_once('?').ok_or(AddressError::Store)?;
+    let name = query.strip_prefix("store=").ok_or(AddressError::Store)?;
+    if !path.starts_with('/') {
+        return Err(AddressError::Host);
+    }
+    let path = String::from_utf8(decoded(path)?).map_err(|_| AddressError::Encoding)?;
+    Ok(ServerAddress {
+        endpoint: Endpoint::Unix(PathBuf::from(path)),
+        password: None,
+        store: store(name)?,
+    })
+}
+
+fn store(text: &str) -> Result<Vec<u8>, AddressError> {
+    match text {
+        "" => Err(AddressError::Store),
+        text => decoded(text),
+    }
+}
+
+fn decoded(text: &str) -> Result<Vec<u8>, AddressError> {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        bytes.push(match byte {
+            b'%' => {
+                let digits = after.get(..2).and_then(|it| std::str::from_utf8(it).ok());
+                let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+                rest = after.get(2..).unwrap_or_default();
+                value.ok_or(AddressError::Encoding)?
+            }
+            byte => byte,
+        });
+    }
+    Ok(bytes)
+}
+
+/// Without the password.
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let store = String::from_utf8_lossy(&self.store);
+        match &self.endpoint {
+            Endpoint::Tcp(host, port) if host.contains(':') => {
+                write!(f, "redis://[{host}]:{port}/{store}")
+            }
+            Endpoint::Tcp(host, port) => write!(f, "redis://{host}:{port}/{store}"),
+            Endpoint::Unix(path) => write!(f, "redis+unix://{}?store={store}", path.display()),
+        }
+    }
+}
+
+impl fmt::Debug for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_parsed() {
+        let parsed = |text: &str| text.parse::<ServerAddress>();
+        let address = parsed("redis://127.0.0.1:7000/links").expect("valid");
+        assert_eq!(
+            address.endpoint,
+            Endpoint::Tcp("127.0.0.1".to_owned(), 7000)
+        );
+        assert_eq!((address.store, address.password), (b"links".to_vec(), None));
+        let address = parsed("redis://:p%40ss@[::1]/a%2Fb").expect("valid");
+        assert_eq!(
+            address.endpoint,
+            Endpoint::Tcp("::1".to_owned(), DEFAULT_PORT)
+        );
+        assert_eq!(address.password.as_deref(), Some(&b"p@ss"[..]));
+        assert_eq!(address.to_string(), "redis://[::1]:6379/a/b");
+        let address = parsed("redis+unix:///run/dedup.sock?store=links").expect("valid");
+        assert_eq!(address.endpoint, Endpoint::Unix("/run/dedup.sock".into()));
+        for (text, error) in [
+            ("redis://host", AddressError::Store),
+            ("redis://host/", AddressError::Store),
+            ("redis:///links", AddressError::Host),
+            ("redis://host:x/links", AddressError::Port("x".to_owned())),
+            ("rediss://host/links", AddressError::Tls),
+            ("http://host/links", AddressError::Scheme),
+            ("redis://host/a%2", AddressError::Encoding),
+            ("redis+unix:///run/x", AddressError::Store),
+        ] {
+            assert_eq!(parsed(text), Err(error), "{text}");
+        }
+    }
+}
