@@ -104,6 +104,18 @@ fn the_text_output_is_a_table_with_notes() {
 }
 
 #[test]
+fn a_page_is_written_besides_the_tables() {
+    let path = std::env::temp_dir().join(format!("reproduce-{}.html", std::process::id()));
+    let name = path.to_str().expect("text");
+    let text = printed(&["003", "Table 1", "--html", name]);
+    assert!(text.contains("[1] not measured"), "{text}");
+    let page = std::fs::read_to_string(&path).expect("a page");
+    std::fs::remove_file(&path).expect("removable");
+    assert_eq!(page.matches("<td class=\"unknown\">").count(), 42);
+    assert!(page.contains("does not hold") && !page.contains("<script"));
+}
+
+#[test]
 fn unknown_papers_tables_and_rows_are_reported() {
     for (arguments, expected) in [
         (
@@ -117,7 +129,8 @@ fn unknown_papers_tables_and_rows_are_reported() {
         ),
         (
             vec!["004", "7"],
-            "paper 004 has no table `7` that can be reproduced; the tables are: Figure 4",
+            "paper 004 has no table `7` that can be reproduced; the tables are: Figure 4, Figure 1, \
+             Figure 2, Figure 3, Figure 5, Figure 6",
         ),
         (
             vec!["000", "9", "--row", "3 MB"],

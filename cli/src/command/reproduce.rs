@@ -2,20 +2,22 @@
 
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
 use clap::Args;
 use dedupstore::lab::reproduce::{
-    Cell, Job, Metric, Outcome, PAPERS, Plan, Reproduced, RunError, cells,
+    Cell, Job, Metric, OMISSIONS, Outcome, PAPERS, Plan, Reproduced, RunError, cells,
 };
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::html_report::papers;
 use crate::output::Output;
 use crate::standard_error;
-use crate::table::{definitions, render};
+use crate::table::{definitions, render, significant};
 use crate::value_parsers;
 
 /// Measure the tables of the papers again and compare each cell
@@ -56,6 +58,10 @@ pub struct Arguments {
     /// Print one JSON object per cell, one per line
     #[arg(long)]
     json: bool,
+
+    /// Also write one self-contained page with all tables and what each paper claims
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 fn help() -> String {
@@ -69,6 +75,7 @@ fn help() -> String {
         "Papers:\n{papers}\nExamples:\n  dedupstore reproduce 000 4\n  dedupstore reproduce 003 --json\n  \
             dedupstore reproduce 001 9\n  \
             dedupstore reproduce 002 3\n  \
+            dedupstore reproduce --html papers.html\n  \
             dedupstore reproduce 000 9 --row '512 MB' --column SBF --scale 1\n"
     )
 }
@@ -89,7 +96,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
                 .to_owned(),
         ));
     }
-    let plan = Plan::of(&cells, arguments.scale.max(1));
+    let scale = arguments.scale.max(1);
+    let plan = Plan::of(&cells, scale);
     let processors = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = arguments.threads.map_or_else(processors, NonZeroUsize::get);
     let progress = Progress {
@@ -99,22 +107,39 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     let mut output = Output::standard()?;
     let mut print = Printer::new(arguments.json);
     let mut outcomes: Vec<Option<Outcome>> = vec![None; plan.jobs.len()];
-    let mut printed = 0;
+    let mut measured: Vec<Reproduced> = Vec::with_capacity(cells.len());
     execute(&plan.jobs, threads, |done, index, outcome| {
         progress.show(done);
         outcomes[index] = Some(outcome);
         // Cells are printed in the order of the paper, each as soon as all before it are known.
-        while let Some((cell, outcome)) = next(&cells, &plan, &outcomes, printed) {
+        while let Some((cell, outcome)) = next(&cells, &plan, &outcomes, measured.len()) {
             progress.clear();
-            output.text(&print.cell(&cell.with(outcome)))?;
+            let cell = cell.with(outcome);
+            output.text(&print.cell(&cell))?;
             output.flush()?;
-            printed += 1;
+            measured.push(cell);
         }
         Ok(())
     })?;
     progress.clear();
     output.text(&print.rest())?;
-    output.flush()
+    if !arguments.json && arguments.table.is_none() {
+        output.text(&omissions(arguments.paper.as_deref()))?;
+    }
+    output.flush()?;
+    match &arguments.html {
+        Some(path) => papers::write(path, scale, &measured),
+        None => Ok(()),
+    }
+}
+
+/// Returns what is left out, with the reasons.
+fn omissions(paper: Option<&str>) -> String {
+    let of_paper = OMISSIONS
+        .iter()
+        .filter(|it| paper.is_none_or(|paper| paper == it.paper));
+    let lines = of_paper.map(|it| format!("Paper {}: {} {}.\n", it.paper, it.what, it.why));
+    format!("Not reproduced\n\n{}", lines.collect::<String>())
 }
 
 fn next<'a>(
@@ -262,13 +287,4 @@ impl Printer {
         self.notes.clear();
         text + "\n"
     }
-}
-
-/// Formats a number with four significant digits.
-fn significant(number: f64) -> String {
-    if number == 0.0 {
-        return "0".to_owned();
-    }
-    let whole_digits = number.abs().max(1e-9).log10().floor() as i32 + 1;
-    format!("{number:.*}", (4 - whole_digits).clamp(0, 6) as usize)
 }

@@ -3,6 +3,7 @@
 //! Its parts are separate files here, for editors and formatters, and are put together once per
 //! report.
 
+pub mod papers;
 pub mod trees;
 
 use std::fs;

@@ -82,7 +82,7 @@ fn bars(level: &LevelSummary, most: u64) -> String {
     bar("bar", level.accesses) + &bar("bar hits", level.hits)
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

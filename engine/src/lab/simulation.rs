@@ -7,16 +7,17 @@ use super::permutation::Permutation;
 use super::scoreboard::Scoreboard;
 use super::sliced_run::{ObserveSliced, SlicedRun};
 use super::stream::{Arrival, Stream};
+use super::stream_batch::StreamBatch;
 use super::summary::RunSummary;
 use super::truth::Truth;
 use super::window_truth::WindowTruth;
-use crate::filter::{Filter, FilterSpec, Observation, Stable, Verdict};
+use crate::filter::{FilterSpec, Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::seen_set::{CreateError, SeenSetBuilder};
 use crate::theory::{Prediction, Workload, predict};
 
 /// Keys per batch.
-const BATCH: usize = 1024;
+pub(super) const BATCH: usize = 1024;
 
 /// A run of several filters over one stream of keys.
 ///
@@ -29,19 +30,20 @@ const BATCH: usize = 1024;
 pub struct Simulation {
     hasher: KeyHasher,
     truth: Truth,
-    runs: Vec<FilterRun>,
+    pub(super) runs: Vec<FilterRun>,
     pub(super) sliced: Vec<SlicedRun>,
     /// How sliced filters observe; None if there are none. So a page without them need not load the
     /// code.
     pub(super) observe_sliced: Option<ObserveSliced>,
     /// Stable Bloom filters that are only compared with.
-    references: Vec<FilterRun>,
+    pub(super) references: Vec<FilterRun>,
     observations: Vec<Observation>,
     /// Numbers or fingerprints by which equal keys are recognized.
     identities: Vec<u64>,
-    /// The same observations with the permuted number of the key as fingerprint. None if keys
-    /// have no numbers.
+    /// The same observations with the permuted number of the key as fingerprint, if a filter needs
+    /// them. None if keys have no numbers.
     numbers: Option<(Permutation, Vec<Observation>)>,
+    needs_numbers: bool,
     /// Whether each observation is a first occurrence. Before the filters run, only those pushed
     /// by `push_with_truth` are known.
     first: Vec<bool>,
@@ -71,6 +73,7 @@ impl Simulation {
             observations: Vec::with_capacity(BATCH),
             identities: Vec::with_capacity(BATCH),
             numbers: None,
+            needs_numbers: false,
             first: Vec::with_capacity(BATCH),
             given_first: 0,
             verdicts: vec![Verdict::New; BATCH],
@@ -100,51 +103,16 @@ impl Simulation {
     /// Adds a filter.
     pub fn add_filter(&mut self, spec: &FilterSpec, memory_bits: u64) -> Result<(), CreateError> {
         let run = self.new_run(spec, memory_bits)?;
+        self.needs_numbers |= run.set.filter().requires_numeric_keys();
         self.runs.push(run);
         Ok(())
     }
 
-    /// Adds the stable Bloom filters that the filters of a stream with importance are compared
-    /// with: for every filter without one in the same memory, one with the same k, p and max as far
-    /// as the filter has them. They take part in [`crossover`](Simulation::crossover) only.
-    pub fn add_references(&mut self) -> Result<(), CreateError> {
-        for index in 0..self.runs.len() {
-            let run = &self.runs[index];
-            if self.reference_of(run).is_some() {
-                continue;
-            }
-            let (spec, memory_bits) = (stable_like(run.set.spec()), run.memory_bits);
-            match self.new_run(&spec, memory_bits) {
-                Ok(reference) => self.references.push(reference),
-                Err(CreateError::OutOfMemory(error)) => return Err(error.into()),
-                // The memory is too small for its cells: there is nothing to compare with.
-                Err(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the stable Bloom filter that a filter is compared with: in the same memory, with the
-    /// same k, p and max if there is one, and not the filter itself.
-    fn reference_of(&self, run: &FilterRun) -> Option<&FilterRun> {
-        let wanted = stable_like(run.set.spec());
-        let same_memory = |it: &&FilterRun| it.memory_bits == run.memory_bits;
-        let is_stable =
-            |it: &&FilterRun| it.set.spec().descriptor().name == wanted.descriptor().name;
-        let all = || self.runs.iter().chain(&self.references).filter(same_memory);
-        let alike = all().find(|it| *it.set.spec() == wanted);
-        alike.or_else(|| self.runs.iter().filter(same_memory).find(is_stable))
-    }
-
-    /// Returns the crossover point of a filter against a stable Bloom filter in the same memory; see
-    /// [`Weights::crossover`](super::Weights::crossover). None if there is none, if the stream has no importance, if there is
-    /// no such filter, and for a stable Bloom filter.
-    pub fn crossover(&self, run: &FilterRun) -> Option<u16> {
-        let reference = self.reference_of(run)?;
-        run.weights().crossover(reference.weights())
-    }
-
-    fn new_run(&self, spec: &FilterSpec, memory_bits: u64) -> Result<FilterRun, CreateError> {
+    pub(super) fn new_run(
+        &self,
+        spec: &FilterSpec,
+        memory_bits: u64,
+    ) -> Result<FilterRun, CreateError> {
         let builder = SeenSetBuilder::new(spec)
             .memory_bits(memory_bits)
             .seed(self.hasher.seed());
@@ -224,8 +192,8 @@ impl Simulation {
         self.push(fingerprint.into(), fingerprint.0, clock);
     }
 
-    /// Adds the next key, for callers that know whether it is a first occurrence, for example
-    /// because another thread computed it. Then every key must be added by this method.
+    /// Adds the next key, for callers that know whether it is a first occurrence. Then every key
+    /// must be added with that.
     #[inline]
     pub fn push_with_truth(
         &mut self,
@@ -236,6 +204,20 @@ impl Simulation {
         self.first.push(is_first);
         self.given_first += u64::from(is_first);
         self.push_fingerprint(fingerprint, clock);
+    }
+
+    /// Like [`push_with_truth`](Simulation::push_with_truth), with the importance of the key.
+    #[inline]
+    pub fn push_weighted_with_truth(
+        &mut self,
+        fingerprint: Fingerprint,
+        importance: u16,
+        is_first: bool,
+        clock: &impl Clock,
+    ) {
+        self.first.push(is_first);
+        self.given_first += u64::from(is_first);
+        self.push_weighted(fingerprint, importance, None, clock);
     }
 
     /// Adds the next key of the stream. Equal keys are recognized by their number.
@@ -272,16 +254,38 @@ impl Simulation {
             observation.tick = u32::try_from(position).unwrap_or(u32::MAX);
         }
         self.observations.push(observation);
-        if let Some((permutation, numbers)) = &mut self.numbers {
-            let fingerprint = Fingerprint(permutation.apply(identity));
-            numbers.push(Observation {
-                fingerprint,
-                ..observation
-            });
-        }
         self.identities.push(identity);
         if self.observations.len() == BATCH {
             self.flush(clock);
+        }
+    }
+
+    /// Adds the next keys of a synthetic stream. Then every key must be added by this method.
+    pub fn push_batch(&mut self, batch: &mut StreamBatch, clock: &impl Clock) {
+        self.is_weighted |= batch.is_weighted;
+        if let Some((first, last)) = batch.ticks {
+            self.record_tick(first);
+            self.record_tick(last);
+        }
+        std::mem::swap(&mut self.observations, &mut batch.observations);
+        std::mem::swap(&mut self.identities, &mut batch.identities);
+        std::mem::swap(&mut self.first, &mut batch.first);
+        self.given_first += self.first.iter().filter(|&&is_first| is_first).count() as u64;
+        self.flush(clock);
+    }
+
+    /// Computes the observations of filters that use the number of a key as its fingerprint.
+    fn number_keys(&mut self) {
+        let Some((permutation, numbers)) = &mut self.numbers else {
+            return;
+        };
+        numbers.clear();
+        if self.needs_numbers {
+            let keys = self.observations.iter().zip(&self.identities);
+            numbers.extend(keys.map(|(&observation, &identity)| Observation {
+                fingerprint: Fingerprint(permutation.apply(identity)),
+                ..observation
+            }));
         }
     }
 
@@ -290,6 +294,7 @@ impl Simulation {
         let unknown = &self.identities[self.first.len()..];
         self.truth.are_first(unknown, &mut self.first);
         self.gaps.record_all(&self.identities);
+        self.number_keys();
         for run in self.runs.iter_mut().chain(&mut self.references) {
             let observations = match &self.numbers {
                 Some((_, numbers)) if run.set.filter().requires_numeric_keys() => numbers,
@@ -326,9 +331,6 @@ impl Simulation {
         self.count += self.observations.len() as u64;
         self.observations.clear();
         self.identities.clear();
-        if let Some((_, numbers)) = &mut self.numbers {
-            numbers.clear();
-        }
         self.first.clear();
     }
 
@@ -396,18 +398,6 @@ impl Simulation {
             ..RunSummary::of(run, stream, &self.gaps, prediction)
         }
     }
-}
-
-/// Returns the stable Bloom filter with the k, p and max of a filter, as far as it has them.
-fn stable_like(filter: &FilterSpec) -> FilterSpec {
-    let stable = FilterSpec::with_defaults(&Stable::DESCRIPTOR);
-    let shared = ["k", "p", "max"]
-        .into_iter()
-        .filter(|name| filter.descriptor().parameter(name).is_some());
-    shared.fold(stable, |stable, name| {
-        let value = filter.integer(name).to_string();
-        stable.with(name, &value).unwrap_or(stable)
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Exact truth: which observations are first occurrences.
 
-use std::hash::Hasher;
-
 use super::open_table::{BURST, OpenTable, Slot};
 use crate::bytes::set_bit;
 use crate::prefetch::prefetch;
@@ -99,27 +97,6 @@ impl Truth {
             Truth::Bitmap { distinct, .. } => *distinct,
             Truth::Fingerprints(set) => set.len(),
         }
-    }
-}
-
-/// A hasher for numbers that are hashes already: returns them unchanged.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct IdentityHasher(u64);
-
-impl Hasher for IdentityHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    #[inline]
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
     }
 }
 

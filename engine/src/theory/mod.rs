@@ -96,9 +96,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
         }
         AnyFilter::Counting(it) => bits::bloom(workload, it.k().into(), cells, false),
         #[cfg(feature = "all-filters")]
-        AnyFilter::Quotient(it) => {
-            fingerprint_table::quotient(workload, it.fingerprints(), it.capacity() as f64, cells)
-        }
+        AnyFilter::Quotient(it) => fingerprint_table::quotient(workload, it.growth_steps(), cells),
         AnyFilter::Bsbf(it) => bits::bsbf(workload, it.k().into(), cells),
         AnyFilter::Bsbfsd(it) => bits::bsbfsd(workload, it.k().into(), cells),
         AnyFilter::Rsbf(it) => {

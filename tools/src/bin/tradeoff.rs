@@ -2,7 +2,7 @@
 //!
 //! `tradeoff measure STREAM…` measures these streams and saves their cells below target/.
 //! `tradeoff resume` writes the document and measures only the streams that have no saved
-//! cells.
+//! cells. `tradeoff features` prints the section on the price of features.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use dedupstore_tools::root;
 use dedupstore_tools::tradeoff::{
     BITS_PER_KEY, Cell, EFFORT, HELD_OUT, HELD_OUT_EFFORT, STREAMS, Tally, cell_text, document,
-    grid,
+    features, grid,
 };
 use dedupstore_tools::windows;
 
@@ -20,6 +20,10 @@ fn main() {
     let resume = match arguments.split_first() {
         Some((first, streams)) if first == "measure" => {
             streams.iter().for_each(|stream| drop(measure(stream)));
+            return;
+        }
+        Some((first, _)) if first == "features" => {
+            print!("{}", features());
             return;
         }
         first => first.is_some_and(|(first, _)| first == "resume"),

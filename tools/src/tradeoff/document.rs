@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::best_without_sample::best_without_sample;
 use super::cell::{Cell, Run, Tally};
+use super::features::features;
 use super::measure::Effort;
 use crate::windows::{WindowCell, percent as percent_of, wrong, wrong_share};
 
@@ -32,6 +33,7 @@ pub fn document(
     text += &picks(held_out);
     text += WINDOWS_HEADING;
     text += &window_picks(windows);
+    text += &features();
     text += FILTERS_HEADING;
     for cell in cells {
         text += &section(cell);

@@ -12,10 +12,9 @@ use std::sync::Arc;
 
 pub use reason::Reason;
 
-use super::truth::IdentityHasher;
 use super::window_truth::WindowTruth;
 use crate::filter::{CellLayout, Evidence, FilterSpec, Observation, Requirement, Verdict};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, IdentityHasher};
 use crate::seen_set::{CreateError, SeenSet, SeenSetBuilder};
 
 /// The number of latest keys that are kept.
@@ -165,15 +164,26 @@ impl Inside {
 
     /// Observes a key. Its time is its position in the stream, from 0.
     pub fn push_key(&mut self, key: &[u8]) {
-        self.push_key_at(key, u32::try_from(self.position).unwrap_or(u32::MAX));
+        self.push_weighted(key, 0);
+    }
+
+    /// Observes a key with its importance. Its time is its position in the stream, from 0.
+    pub fn push_weighted(&mut self, key: &[u8], importance: u16) {
+        let tick = u32::try_from(self.position).unwrap_or(u32::MAX);
+        self.push_observation(key, tick, importance);
     }
 
     /// Observes a key with its time.
     pub fn push_key_at(&mut self, key: &[u8], tick: u32) {
+        self.push_observation(key, tick, 0);
+    }
+
+    fn push_observation(&mut self, key: &[u8], tick: u32, importance: u16) {
         let fingerprint = self.set.hasher().fingerprint(key);
         let before = self.evidence_at(fingerprint, tick);
         let verdict = self.set.observe_one(Observation {
             tick,
+            importance,
             ..fingerprint.into()
         });
         self.position += 1;
@@ -209,16 +219,15 @@ impl Inside {
     fn why_dropped(&self, before: &Evidence) -> Reason {
         match before.required {
             _ if before.verdict() == Verdict::New => Reason::Random,
-            Requirement::Equals(value)
-            | Requirement::Stamped {
-                fingerprint: value, ..
-            } => Reason::SameValue {
-                value,
-                other: self.written_by(before),
-                position: self.position,
-            },
-            Requirement::NonZero | Requirement::InWindow(_) => Reason::SetByOthers {
-                cells: before.closest().map_or(0, |(_, of)| of),
+            required => match required.fingerprint() {
+                Some(value) => Reason::SameValue {
+                    value,
+                    other: self.written_by(before),
+                    position: self.position,
+                },
+                None => Reason::SetByOthers {
+                    cells: before.closest().map_or(0, |(_, of)| of),
+                },
             },
         }
     }
@@ -239,7 +248,7 @@ impl Inside {
             Requirement::NonZero | Requirement::InWindow(_) => {
                 Reason::CellsLost { lacking, of, lines }
             }
-            Requirement::Equals(_) | Requirement::Stamped { .. } => Reason::ValueLost { lines },
+            _ => Reason::ValueLost { lines },
         }
     }
 

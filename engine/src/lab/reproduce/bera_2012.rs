@@ -12,7 +12,7 @@ pub(super) const SOURCE: Citation = Citation {
     year: 2012,
 };
 
-const ID: &str = "000";
+pub(super) const ID: &str = "000";
 pub(super) const MEGABYTE_BITS: u64 = 8 << 20;
 
 /// A table of one algorithm with k from 1 to 5, for a billion keys, 60 % distinct.
@@ -24,16 +24,16 @@ struct ByParts {
 }
 
 /// A table of all algorithms with k = 2.
-struct ByAlgorithm {
-    table: &'static str,
-    count: u64,
-    distinct_percent: f64,
+pub(super) struct ByAlgorithm {
+    pub table: &'static str,
+    pub count: u64,
+    pub distinct_percent: f64,
     /// Megabytes, then the rates of each algorithm.
-    rows: [(u64, [f64; 5], [f64; 5]); 4],
+    pub rows: [(u64, [f64; 5], [f64; 5]); 4],
 }
 
 const PARTS: [&str; 5] = ["k=1", "k=2", "k=3", "k=4", "k=5"];
-const ALGORITHMS: [(&str, &str); 5] = [
+pub(super) const ALGORITHMS: [(&str, &str); 5] = [
     ("SBF", "stable:k=2,p=4,max=1"),
     ("RSBF", "rsbf:k=2"),
     ("BSBF", "bsbf:k=2"),
@@ -115,7 +115,7 @@ const BY_PARTS: [ByParts; 3] = [
     },
 ];
 
-const BY_ALGORITHM: [ByAlgorithm; 6] = [
+pub(super) const BY_ALGORITHM: [ByAlgorithm; 6] = [
     ByAlgorithm {
         table: "Table 4",
         count: 695_000_000,

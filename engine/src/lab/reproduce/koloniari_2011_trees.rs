@@ -54,7 +54,7 @@ const FLAW_NOTE: &str = "a comparison of shapes, like the other rows; as printed
 pub(super) fn cells() -> Vec<Cell> {
     let mut cells = table_1();
     cells.extend(levels());
-    for threshold in 0..super::run::MAX_LEVELS {
+    for threshold in 0..super::outcome::MAX_LEVELS {
         cells.extend(top_down(threshold));
     }
     cells.extend(as_printed());
@@ -91,7 +91,7 @@ fn table_1() -> Vec<Cell> {
 /// Figure 12 (a) and (b).
 fn levels() -> Vec<Cell> {
     let mut cells = Vec::new();
-    for level in (0..super::run::MAX_LEVELS).rev() {
+    for level in (0..super::outcome::MAX_LEVELS).rev() {
         let row = format!("a, b: level {level}");
         for order in ORDERS {
             let run = five_levels(order, "");

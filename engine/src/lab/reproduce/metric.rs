@@ -12,6 +12,38 @@ pub enum Metric {
     Fpr,
     /// False negative rate: repeats reported New ÷ repeats.
     Fnr,
+    /// The false positive rate up to a point of the stream.
+    FprUntil {
+        /// The point, in tenths of the stream.
+        tenths: usize,
+    },
+    /// The false negative rate up to a point of the stream.
+    FnrUntil {
+        /// The point, in tenths of the stream.
+        tenths: usize,
+    },
+    /// The share of the cells that are in use at a point of the stream.
+    LoadAt {
+        /// The point, in tenths of the stream.
+        tenths: usize,
+    },
+    /// The share of the cells that are 0 at a point of the stream.
+    ZerosAt {
+        /// The point, in tenths of the stream.
+        tenths: usize,
+    },
+    /// The false negative rate minus that of the other filter of
+    /// [`Contender::Versus`](super::Contender::Versus), in points.
+    FnrDifference,
+    /// The false negative rate of FPBuffering with the filter's false positive rate, where the other
+    /// filter of [`Contender::Versus`](super::Contender::Versus) is a buffer.
+    DrawnFnr,
+    /// The same minus the false negative rate of the filter, in points.
+    Advantage,
+    /// The lowest result of a search.
+    LowestFound(Quantity),
+    /// The highest result of a search.
+    HighestFound(Quantity),
     /// Repeats reported Seen ÷ observations reported Seen, among those for which this many of the
     /// key's timers were equal.
     TrueDuplicates {
@@ -65,12 +97,42 @@ pub enum Metric {
     },
 }
 
+/// An error rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// The false positive rate.
+    Fpr,
+    /// The false negative rate.
+    Fnr,
+}
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// The least memory that keeps an error rate.
+    Megabytes,
+    /// The best number of hash functions.
+    K,
+    /// An advantage over FPBuffering.
+    Advantage,
+}
+
 impl Metric {
     /// Returns the name with its unit.
     pub const fn name(self) -> &'static str {
         match self {
-            Metric::Fpr => "FPR %",
-            Metric::Fnr => "FNR %",
+            Metric::Fpr | Metric::FprUntil { .. } => "FPR %",
+            Metric::Fnr | Metric::FnrUntil { .. } | Metric::DrawnFnr => "FNR %",
+            Metric::LoadAt { .. } => "load %",
+            Metric::ZerosAt { .. } => "zeros %",
+            Metric::FnrDifference => "FNR difference, points",
+            Metric::Advantage => "FNR advantage, points",
+            Metric::LowestFound(Quantity::Megabytes)
+            | Metric::HighestFound(Quantity::Megabytes) => "megabytes",
+            Metric::LowestFound(Quantity::K) => "lowest best K",
+            Metric::HighestFound(Quantity::K) => "highest best K",
+            Metric::LowestFound(Quantity::Advantage) => "lowest advantage, points",
+            Metric::HighestFound(Quantity::Advantage) => "highest advantage, points",
             Metric::TrueDuplicates { .. } => "true duplicates %",
             Metric::Sites(metric) => metric.name(),
             Metric::Hits { .. } => "hits %",
@@ -87,6 +149,14 @@ impl Metric {
             Metric::FilterChanges { .. } => "changes per 1,000",
             Metric::FprInThird { .. } => "FPR %",
         }
+    }
+}
+
+impl Metric {
+    /// Returns whether the value is a percentage, or a difference of percentages.
+    pub fn is_in_points(self) -> bool {
+        let name = self.name();
+        name.contains('%') || name.ends_with("points")
     }
 }
 

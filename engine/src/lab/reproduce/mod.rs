@@ -11,27 +11,42 @@
 //! that calls them a comparison of shapes.
 
 mod bera_2012;
+mod bera_2012_figures;
 mod boraskar_2010;
+mod cell_chain;
 mod deng_2006;
+mod deng_2006_figures;
+mod distance_law;
 mod dutta_2013;
+mod dutta_2013_figures;
+mod execute;
 mod faulty_stable;
 mod horizontal_slices;
+mod keys;
 mod koloniari_2011;
 mod koloniari_2011_trees;
 mod koloniari_growth;
 mod koloniari_slices;
 mod metric;
+mod omission;
+mod outcome;
+mod recency_stack;
+mod reproduced;
 mod run;
 mod sliced_filter;
-
-use serde::Serialize;
+mod statement;
 
 use crate::filter::Citation;
 
+pub use distance_law::KnownMisses;
 pub use koloniari_growth::Third;
-pub use metric::Metric;
-pub use run::{Contender, Duplicates, LevelOutcome, Outcome, Run, RunError, Source};
+pub use metric::{Metric, Quantity, Rate};
+pub use omission::{OMISSIONS, Omission};
+pub use outcome::{Duplicates, LevelOutcome, Outcome, Tenth};
+pub use reproduced::{Agreement, Reproduced};
+pub use run::{Contender, Run, RunError, Source};
 pub use sliced_filter::{SiteMetric, SiteOutcome, SliceContender, SliceExperiment};
+pub use statement::{Finding, STATEMENTS, Statement};
 
 /// A paper whose tables can be reproduced.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +55,8 @@ pub struct Paper {
     pub id: &'static str,
     /// Authors, title and year.
     pub source: Citation,
+    /// Whether a number alone also names a figure. Not if the figures plot the runs of the tables.
+    figures_by_number: bool,
     cells: fn() -> Vec<Cell>,
 }
 
@@ -48,11 +65,13 @@ pub const PAPERS: &[Paper] = &[
     Paper {
         id: "000",
         source: bera_2012::SOURCE,
-        cells: bera_2012::cells,
+        figures_by_number: false,
+        cells: || [bera_2012::cells(), bera_2012_figures::cells()].concat(),
     },
     Paper {
         id: "001",
         source: Citation::KOLONIARI_2011,
+        figures_by_number: true,
         cells: || {
             [
                 koloniari_2011::cells(),
@@ -65,17 +84,20 @@ pub const PAPERS: &[Paper] = &[
     Paper {
         id: "002",
         source: Citation::BORASKAR_2010,
+        figures_by_number: true,
         cells: boraskar_2010::cells,
     },
     Paper {
         id: "003",
         source: dutta_2013::SOURCE,
-        cells: dutta_2013::cells,
+        figures_by_number: true,
+        cells: || [dutta_2013::cells(), dutta_2013_figures::cells()].concat(),
     },
     Paper {
         id: "004",
         source: deng_2006::SOURCE,
-        cells: deng_2006::cells,
+        figures_by_number: true,
+        cells: || [deng_2006::cells(), deng_2006_figures::cells()].concat(),
     },
 ];
 
@@ -139,54 +161,6 @@ impl CellPosition {
     }
 }
 
-/// A cell with its measured value. The field names are the keys of the JSON form.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reproduced {
-    /// The version of the JSON form.
-    pub schema: u32,
-    /// The number of the paper in this project.
-    pub paper: &'static str,
-    /// The table, as the paper names it.
-    pub table: &'static str,
-    /// The row.
-    pub row: String,
-    /// The column.
-    pub column: &'static str,
-    /// The measured quantity.
-    pub metric: Metric,
-    /// The published value, in the unit of the metric. None if the paper gives none. The note says so if the value
-    /// is computed from the paper's formula instead of printed.
-    pub paper_value: Option<f64>,
-    /// The measured value, in the unit of the metric.
-    pub measured: Option<f64>,
-    /// The relative deviation from the paper's value. None if that is zero or unknown.
-    pub deviation: Option<f64>,
-    /// An error in the paper, or a difference from it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<&'static str>,
-}
-
-impl Cell {
-    /// Returns the cell with the outcome of its run.
-    pub fn with(&self, outcome: &Outcome) -> Reproduced {
-        let measured = outcome.value(self.metric);
-        Reproduced {
-            schema: 1,
-            paper: self.paper,
-            table: self.table,
-            row: self.row.clone(),
-            column: self.column,
-            metric: self.metric,
-            paper_value: self.paper_value,
-            measured,
-            deviation: measured
-                .zip(self.paper_value.filter(|&value| value > 0.0))
-                .map(|(measured, paper)| measured / paper - 1.0),
-            note: self.note,
-        }
-    }
-}
-
 /// The error for an unknown paper or table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -236,8 +210,9 @@ pub fn cells(paper: Option<&str>, table: Option<&str>) -> Result<Vec<Cell>, Repr
     tables.dedup();
     // `4` is accepted for `Table 4`.
     let is_wanted = |table: &str| {
-        let number = table.rsplit(' ').next().unwrap_or(table);
-        table.eq_ignore_ascii_case(wanted) || number == wanted
+        let (kind, number) = table.rsplit_once(' ').unwrap_or(("", table));
+        let by_number = number == wanted && (paper.figures_by_number || kind != "Figure");
+        table.eq_ignore_ascii_case(wanted) || by_number
     };
     if !tables.iter().any(|table| is_wanted(table)) {
         return Err(ReproduceError::UnknownTable {
@@ -310,8 +285,19 @@ impl Plan {
 
 /// Returns how many runs give enough events to count at the paper's rate.
 fn rounds(cell: &Cell, scale: u64) -> u64 {
-    if let Source::Importance { .. } = cell.run.source {
-        return IMPORTANCE_ROUNDS;
+    match (cell.run.source, &cell.run.contender) {
+        (Source::Importance { .. }, _) => return IMPORTANCE_ROUNDS,
+        (Source::Poisson { .. } | Source::Bmodel { .. } | Source::FixedGap { .. }, _)
+        | (_, Contender::LeastMemory { .. } | Contender::NotMeasured) => return 1,
+        _ => {}
+    }
+    use Metric::{FnrUntil, FprUntil, LoadAt, ZerosAt};
+    // The curves of runs that other cells repeat if they need it.
+    if matches!(
+        cell.metric,
+        FprUntil { .. } | FnrUntil { .. } | LoadAt { .. } | ZerosAt { .. }
+    ) {
+        return 1;
     }
     let Some(paper_value) = cell.paper_value else {
         return SHAPE_ROUNDS;
@@ -320,7 +306,8 @@ fn rounds(cell: &Cell, scale: u64) -> u64 {
         Source::Shuffle { distinct_percent } | Source::Uniform { distinct_percent } => {
             distinct_percent / 100.0
         }
-        Source::Zipf { .. } | Source::Burst { .. } | Source::Importance { .. } => return 1,
+        Source::Fitted { known, .. } => known.distinct_percent / 100.0,
+        _ => return 1,
     };
     if paper_value < MIN_REPEATED_PERCENT {
         return 1;
@@ -360,19 +347,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        let is_share = |cell: &&Cell| cell.metric != Metric::EmptyCells;
-        let values = cells
-            .iter()
-            .filter(is_share)
-            .filter_map(|cell| cell.paper_value);
-        assert!(values.clone().count() > 400);
-        assert!(values.clone().all(|value| (0.0..200.0).contains(&value)));
         let is_rate = |cell: &&Cell| {
-            use Metric::{Accesses, EmptyCells};
-            !matches!(cell.metric, Accesses { .. } | EmptyCells)
+            use Metric::{Accesses, FnrDifference};
+            let metric = cell.metric;
+            metric.is_in_points() && !matches!(metric, Accesses { .. } | FnrDifference)
         };
-        let mut rates = cells.iter().filter(is_rate).filter_map(|it| it.paper_value);
-        assert!(rates.all(|value| value < 100.0));
+        let rates = cells.iter().filter(is_rate).filter_map(|it| it.paper_value);
+        assert!(rates.clone().count() > 700);
+        assert!(rates.clone().all(|value| (0.0..=100.0).contains(&value)));
     }
 
     #[test]
@@ -392,6 +374,8 @@ mod tests {
         let by_name = cells(Some("000"), Some("table 4")).expect("a table");
         assert_eq!(by_number.len(), by_name.len());
         assert!(by_number.iter().all(|cell| cell.table == "Table 4"));
+        let figure = cells(Some("000"), Some("Figure 4")).expect("a figure");
+        assert!(figure.iter().all(|cell| cell.table == "Figure 4"));
         let error = cells(Some("000"), Some("10")).expect_err("no such table");
         assert!(error.to_string().contains("Table 1, Table 2"), "{error}");
         let error = cells(Some("7"), None).expect_err("no such paper");

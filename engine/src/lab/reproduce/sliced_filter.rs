@@ -9,7 +9,7 @@ use crate::lab::sliced_run::SliceSettings;
 use crate::lab::stream::{Stream, StreamSpec};
 use crate::sites::{FailureRule, Slicing, Testing};
 
-use super::run::Outcome;
+use super::outcome::Outcome;
 
 /// A Bloom filter on many sites.
 #[derive(Clone, Copy, Debug, PartialEq)]
