@@ -5,6 +5,8 @@ use dedupstore_view::key_options;
 use serde::{Deserialize, Serialize};
 use tsify::Tsify;
 
+use crate::line_importance::LineImportance;
+
 /// The longest text that the page shows of a line or a key.
 const SHOWN_CHARACTERS: usize = 240;
 
@@ -16,6 +18,9 @@ pub struct KeySpec {
     pub part: KeyPart,
     /// Whether URLs are normalized, so that each has one spelling.
     pub normalize: bool,
+    /// Where the importance of a line is, as in the text form of a rule:
+    /// `importance=2,importance-format=depth`. Null if lines have none.
+    pub importance: Option<String>,
 }
 
 /// A part of a line.
@@ -67,12 +72,27 @@ impl KeyChoice {
                 "This engine cannot normalize URLs. The command line can: --normalize whatwg.",
             )?;
         }
+        if let Some(text) = &spec.importance {
+            set_importance(&mut rule, text)?;
+        }
         Ok(KeyChoice { rule })
+    }
+
+    /// The same key for a filter that does not use importance.
+    pub fn without_importance(&self) -> Self {
+        let mut rule = self.rule.clone();
+        rule.importance = None;
+        KeyChoice { rule }
     }
 
     /// The command-line options for the same key, one word each, not quoted.
     pub fn options(&self) -> Vec<String> {
         key_options(&self.rule)
+    }
+
+    /// A reader of the importance of lines.
+    pub fn importance(&self) -> LineImportance {
+        LineImportance::of(&self.rule)
     }
 
     /// The rule, as a store records it.
@@ -92,6 +112,18 @@ impl KeyChoice {
         rule.normalization = normalization;
         KeyReader::of(rule)
     }
+}
+
+#[cfg(feature = "all-filters")]
+fn set_importance(rule: &mut KeyRule, text: &str) -> Result<(), String> {
+    let parsed = format!("line,{text}").parse::<KeyRule>();
+    rule.importance = parsed.map_err(|it| it.to_string())?.importance;
+    Ok(())
+}
+
+#[cfg(not(feature = "all-filters"))]
+fn set_importance(_: &mut KeyRule, _: &str) -> Result<(), String> {
+    Err("This engine does not read importance. The page has another one that does.".to_owned())
 }
 
 fn select_fields(Fields { numbers, delimiter }: &Fields) -> Result<KeySelector, String> {

@@ -28,6 +28,9 @@ pub struct KeyFeed {
 
 struct Found {
     fingerprints: Vec<u64>,
+    /// Empty if lines have no importance.
+    importance: Vec<u16>,
+    has_importance: bool,
     truth: Truth,
     top: TopKeys,
     line_clock: Option<LineClock>,
@@ -38,6 +41,9 @@ impl Found {
     #[inline]
     fn take(&mut self, keyed: &KeyedLine<'_>) {
         self.fingerprints.push(keyed.fingerprint.0);
+        if self.has_importance {
+            self.importance.push(keyed.importance);
+        }
         self.top.record(keyed.fingerprint.0, keyed.key);
         let clock = self.line_clock.as_mut();
         if let Some(seconds) = clock.and_then(|clock| clock.seconds(keyed.line)) {
@@ -52,15 +58,18 @@ impl KeyFeed {
     #[wasm_bindgen(constructor)]
     pub fn new(seed: f64, key: Ts<KeySpec>, part: Ts<LogPart>) -> Result<KeyFeed, JsError> {
         let key = KeyChoice::new(&key.to_rust()?).map_err(js_error)?;
+        let feed = LineFeed::new(&key, seed as u64, part.to_rust()?.into());
         Ok(KeyFeed {
-            feed: LineFeed::new(&key, seed as u64, part.to_rust()?.into()),
             found: Found {
                 fingerprints: Vec::new(),
+                importance: Vec::new(),
+                has_importance: feed.has_importance(),
                 truth: Truth::for_fingerprints(),
                 top: TopKeys::bounded(COUNTED_KEYS),
                 line_clock: None,
                 rate: RateMeter::default(),
             },
+            feed,
         })
     }
 
@@ -115,6 +124,13 @@ impl KeyFeed {
         std::mem::replace(&mut self.found.fingerprints, room)
     }
 
+    /// Returns the importance of the pending keys and forgets it; empty if lines have none. Call
+    /// it once after each `takeFingerprints`.
+    #[wasm_bindgen(js_name = takeImportance)]
+    pub fn take_importance(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.found.importance)
+    }
+
     /// Returns the properties of the lines read so far.
     pub fn profile(&self) -> Result<Ts<LineProfile>, JsError> {
         let Found { top, rate, .. } = &self.found;
@@ -127,6 +143,7 @@ impl KeyFeed {
         let profile = LineProfile {
             lines_read: self.feed.lines_read(),
             lines_without_key: self.feed.lines_without_key(),
+            lines_without_importance: self.feed.lines_without_importance(),
             top_keys: top_keys
                 .map(|(key, count)| KeyCount {
                     key: self.feed.shown_key(key),

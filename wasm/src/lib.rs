@@ -10,10 +10,10 @@
 mod advice;
 mod curves;
 mod generate;
-
 mod key_choice;
 mod key_feed;
 mod line_feed;
+mod line_importance;
 mod log_examination;
 mod log_format;
 mod log_part;
@@ -24,6 +24,7 @@ mod setting_error;
 mod simulator;
 mod stores;
 mod watched_filter;
+mod weighted;
 
 pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
 pub use curves::{Curves, FilterCurves, Measures};
@@ -44,6 +45,7 @@ pub use watched_filter::{
     CellDetails, CellLayout, KeyEvidence, Mistake, MistakeList, ObservedKey, WatchedFilter,
     WatchedState,
 };
+pub use weighted::{ImportanceRate, WeightedOutcome};
 
 use dedupstore::lab::golden_states;
 use wasm_bindgen::prelude::*;

@@ -5,6 +5,7 @@ use dedupstore::lines::{KeyReader, LineBuffer, LineTooLong, Lines};
 use dedupstore::{Fingerprint, KeyHasher};
 
 use crate::key_choice::{KeyChoice, shown};
+use crate::line_importance::LineImportance;
 
 const DELIMITER: u8 = b'\n';
 
@@ -13,6 +14,24 @@ pub struct KeyedLine<'a> {
     pub line: &'a [u8],
     pub key: &'a [u8],
     pub fingerprint: Fingerprint,
+    /// 0 if lines have none.
+    pub importance: u16,
+}
+
+impl KeyedLine<'_> {
+    /// The key and its importance.
+    pub fn owned(&self) -> (Vec<u8>, u16) {
+        (self.key.to_vec(), self.importance)
+    }
+
+    /// The observation of the key, without a time.
+    #[cfg(feature = "all-filters")]
+    pub fn observation(&self) -> dedupstore::Observation {
+        dedupstore::Observation {
+            importance: self.importance,
+            ..self.fingerprint.into()
+        }
+    }
 }
 
 /// Reads the lines of a log that arrives in chunks.
@@ -24,6 +43,7 @@ pub struct LineFeed {
 /// Finds the keys of lines and skips lines outside the sample.
 struct KeyExtractor {
     keys: KeyReader,
+    importance: LineImportance,
     hasher: KeyHasher,
     sampling: Sampling,
     lines_read: u64,
@@ -44,6 +64,7 @@ impl KeyExtractor {
                 line,
                 key,
                 fingerprint,
+                importance: self.importance.read(line),
             });
         }
     }
@@ -68,6 +89,7 @@ impl LineFeed {
             lines: LineBuffer::new(DELIMITER),
             extractor: KeyExtractor {
                 keys: key.reader(),
+                importance: key.importance(),
                 hasher: KeyHasher::new(seed),
                 sampling,
                 lines_read: 0,
@@ -128,7 +150,18 @@ impl LineFeed {
         self.extractor.lines_without_key
     }
 
+    /// Whether lines have an importance.
+    pub fn has_importance(&self) -> bool {
+        self.extractor.importance.is_known()
+    }
+
+    /// Lines of the sample with a key whose importance could not be read.
+    pub fn lines_without_importance(&self) -> u64 {
+        self.extractor.importance.lines_without()
+    }
+
     /// The part of the log that is read.
+    #[cfg(feature = "all-filters")]
     pub fn sampling(&self) -> Sampling {
         self.extractor.sampling
     }
@@ -143,6 +176,7 @@ mod tests {
         let whole_line = KeySpec {
             part: KeyPart::Line,
             normalize: false,
+            importance: None,
         };
         let key = KeyChoice::new(&whole_line).expect("a valid key");
         let mut feed = LineFeed::new(&key, 1, sampling);

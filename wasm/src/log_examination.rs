@@ -26,6 +26,8 @@ pub struct LogExamination {
     pub key: KeySpec,
     /// The command-line options for this key, one word each, not quoted.
     pub options: Vec<String>,
+    /// The same with those for the importance of lines, if they have one.
+    pub weighted_options: Vec<String>,
     /// The first lines.
     pub preview: Vec<PreviewRow>,
     /// The effect of URL normalization; null if this engine cannot normalize.
@@ -40,6 +42,8 @@ pub struct PreviewRow {
     pub line: String,
     /// The key; null if the line has none.
     pub key: Option<String>,
+    /// The importance; null if lines have none.
+    pub importance: Option<u16>,
 }
 
 /// The number of distinct keys in the first lines, with and without URL normalization.
@@ -77,6 +81,7 @@ fn examine(
             .first()
             .map_or(KeyPart::Line, |it| it.part.clone()),
         normalize: false,
+        importance: None,
     });
     let choice = KeyChoice::new(&key)?;
     Ok(LogExamination {
@@ -84,14 +89,15 @@ fn examine(
         warning: log_format::warning(&shape, head),
         candidates,
         key,
-        options: choice.options(),
+        options: choice.without_importance().options(),
+        weighted_options: choice.options(),
         preview: preview(&choice, head, preview_rows),
         normalization: url_normalization().map(|it| normalization_effect(&choice, it, head)),
     })
 }
 
 fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
-    let mut reader = choice.reader();
+    let (mut reader, mut importance) = (choice.reader(), choice.importance());
     complete_lines(head)
         .take(rows)
         .map(|line| {
@@ -99,6 +105,7 @@ fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
             PreviewRow {
                 line: shown(line),
                 key: key.map(|key| shown(reader.shown(&key))),
+                importance: importance.is_known().then(|| importance.read(line)),
             }
         })
         .collect()

@@ -12,6 +12,8 @@ use tsify::Tsify;
 pub struct Outcome {
     /// The filter in its text form.
     pub filter: String,
+    /// Whether the filter uses the importance of keys.
+    pub uses_importance: bool,
     /// The memory that was asked for. On a sample of keys the filter runs in less.
     pub memory_bits: u64,
     /// Lines.
@@ -56,12 +58,14 @@ pub struct PredictedRates {
 impl Outcome {
     pub(crate) fn new(
         summary: RunSummary,
+        uses_importance: bool,
         memory_bits: u64,
         prediction: Option<&Prediction>,
     ) -> Self {
         let error = summary.fpr_n.zip(summary.fnr_n).map(|(fp, fn_)| fp + fn_);
         Outcome {
             filter: summary.filter,
+            uses_importance,
             memory_bits,
             count: summary.count,
             distinct: summary.distinct,

@@ -35,6 +35,8 @@ pub struct LineProfile {
     pub lines_read: u64,
     /// Lines without a key. They are skipped.
     pub lines_without_key: u64,
+    /// Lines without a readable importance, if lines have one. They count with the least.
+    pub lines_without_importance: u64,
     /// The most frequent keys.
     pub top_keys: Vec<KeyCount>,
     /// The counts of `topKeys` may be too low by up to this number.

@@ -13,6 +13,7 @@ use crate::log_part::LogPart;
 use crate::outcome::Outcome;
 use crate::profile::{GapCount, StreamProfile};
 use crate::setting_error::create_error;
+use crate::weighted::WeightedOutcome;
 
 /// Runs several filters over the keys of one log and compares them with the truth.
 #[wasm_bindgen]
@@ -74,6 +75,47 @@ impl Simulator {
         self.simulation.flush(&self.clock);
     }
 
+    /// Adds the stable Bloom filters that weighted errors are compared with. Call it after the last
+    /// `addFilter`, if the log has importance.
+    #[wasm_bindgen(js_name = addReferences)]
+    pub fn add_references(&mut self) -> Result<(), JsError> {
+        #[cfg(feature = "all-filters")]
+        self.simulation
+            .add_references()
+            .map_err(|error| js_error(create_error(&error)))?;
+        Ok(())
+    }
+
+    /// Observes the next keys of a log with importance.
+    #[wasm_bindgen(js_name = observeWeighted)]
+    pub fn observe_weighted(&mut self, fingerprints: &[u64], first: &[u8], importance: &[u16]) {
+        #[cfg(feature = "all-filters")]
+        {
+            let keys = fingerprints.iter().zip(first).zip(importance);
+            for ((&fingerprint, &first), &importance) in keys {
+                let fingerprint = Fingerprint(fingerprint);
+                let (is_first, clock) = (first != 0, &self.clock);
+                self.simulation
+                    .push_weighted_with_truth(fingerprint, importance, is_first, clock);
+            }
+            self.simulation.flush(&self.clock);
+        }
+        #[cfg(not(feature = "all-filters"))]
+        let _ = (fingerprints, first, importance);
+    }
+
+    /// Returns the weighted errors so far, one per filter. Without importance, there are none.
+    pub fn weighted(&self) -> Result<Vec<Ts<WeightedOutcome>>, JsError> {
+        #[cfg(feature = "all-filters")]
+        {
+            let summaries = self.simulation.measurements("log").into_iter();
+            let outcomes = summaries.map(|summary| Ok(WeightedOutcome::from(summary).into_ts()?));
+            outcomes.collect()
+        }
+        #[cfg(not(feature = "all-filters"))]
+        Ok(Vec::new())
+    }
+
     /// Evaluates the formulas for the log so far. `results` returns the latest predictions.
     pub fn predict(&mut self) {
         self.predictions = self.simulation.predictions();
@@ -107,7 +149,14 @@ impl Simulator {
             .zip(&self.memory_bits)
             .enumerate()
             .map(|(index, (summary, &memory_bits))| {
-                Outcome::new(summary, memory_bits, self.prediction(index))
+                let filter = self.simulation.runs()[index].set().filter();
+                let uses_importance = filter.needs().importance;
+                Outcome::new(
+                    summary,
+                    uses_importance,
+                    memory_bits,
+                    self.prediction(index),
+                )
             })
             .collect()
     }

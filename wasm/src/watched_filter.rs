@@ -23,8 +23,8 @@ use crate::setting_error::inside_error;
 pub struct WatchedFilter {
     inside: lab::Inside,
     lines: LineFeed,
-    /// Keys that were read and not observed yet.
-    pending: VecDeque<Vec<u8>>,
+    /// Keys that were read and not observed yet, with their importance.
+    pending: VecDeque<(Vec<u8>, u16)>,
 }
 
 /// The state of a watched filter. Positions count lines from 1.
@@ -167,14 +167,13 @@ impl WatchedFilter {
         let pending = &mut self.pending;
         Ok(self
             .lines
-            .feed(chunk, |keyed| pending.push_back(keyed.key.to_vec()))?)
+            .feed(chunk, |keyed| pending.push_back(keyed.owned()))?)
     }
 
     /// Ends the log. Text after the last newline is a line too.
     pub fn finish(&mut self) {
         let pending = &mut self.pending;
-        self.lines
-            .finish(|keyed| pending.push_back(keyed.key.to_vec()));
+        self.lines.finish(|keyed| pending.push_back(keyed.owned()));
     }
 
     /// Whether the requested part of the log has been read.
@@ -193,10 +192,10 @@ impl WatchedFilter {
     pub fn advance(&mut self, limit: u32) -> u32 {
         let mut observed = 0;
         while observed < limit {
-            let Some(key) = self.pending.pop_front() else {
+            let Some((key, importance)) = self.pending.pop_front() else {
                 break;
             };
-            self.inside.push_key(&key);
+            self.inside.push_weighted(&key, importance);
             observed += 1;
         }
         observed

@@ -37,7 +37,7 @@ const log = new LogInput(queries, {
   showError,
 });
 const part = new LogPartInput();
-const filters = new FilterList();
+const filters = new FilterList(() => queries.requestComplete());
 const advice = new AdviceView({
   async source() {
     const { name, content } = log.log();
@@ -68,6 +68,16 @@ queries
     restoreLink();
   })
   .catch((error: Error) => showError(error.message));
+
+queries.completeRequested = () => {
+  queries
+    .ask({ kind: 'filters' })
+    .then(({ filters: all }) => {
+      filters.offer(all);
+      map.setFilters(all);
+    })
+    .catch((error: Error) => showError(error.message));
+};
 
 find('setup', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault();
@@ -122,6 +132,7 @@ function startRun(request: RunRequest): void {
   const settings = {
     seed: request.seed,
     keyOptions: key.options,
+    weightedOptions: key.weightedOptions,
     log: request.name,
   };
   const update = (snapshot: Snapshot) => {

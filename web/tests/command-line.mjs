@@ -12,6 +12,10 @@ export const program = process.env.DEDUPSTORE ?? join(root, 'target/debug/dedups
 /** The page's samples: their names, and the arguments of `generate`. */
 export const SAMPLES = /** @type {const} */ ({
   Crawl: { name: 'crawl.log', generate: ['crawl:12:900', '--seed', '1'] },
+  'Crawl with depths': {
+    name: 'crawl.tsv',
+    generate: ['crawl:12:900', '--seed', '1', '--with-importance'],
+  },
   'Access log': {
     name: 'access.log',
     generate: ['crawl:1:9000', '--seed', '2', '--as', 'access-log'],

@@ -31,11 +31,15 @@ pub struct Builder {
 
 impl Builder {
     pub fn new(filter: &str, memory_bits: u64, seed: u64, key: &KeyChoice) -> Result<Self, String> {
-        let options = CreateOptions::new(filter)
-            .map_err(message)?
-            .memory_bits(memory_bits)
-            .seed(seed)
-            .key(key.rule());
+        let options = CreateOptions::new(filter).map_err(message)?;
+        let uses_importance = options
+            .spec()
+            .is_some_and(|it| it.descriptor().needs.importance);
+        let key = match uses_importance {
+            true => key,
+            false => &key.without_importance(),
+        };
+        let options = options.memory_bits(memory_bits).seed(seed).key(key.rule());
         let layout = options.layout().map_err(message)?;
         if layout.disk_bytes() > MAX_DISK_BYTES {
             return Err(format!(
@@ -61,7 +65,7 @@ impl Builder {
         let set = self.set.as_mut().ok_or(ENDED)?;
         let observations = &mut self.observations;
         let fed = self.feed.feed(chunk, |keyed| {
-            observations.push(keyed.fingerprint.into());
+            observations.push(keyed.observation());
             if observations.len() == BATCH {
                 observe(set, observations);
             }
@@ -75,7 +79,7 @@ impl Builder {
         let mut set = self.set.take().ok_or(ENDED)?;
         let observations = &mut self.observations;
         self.feed
-            .finish(|keyed| observations.push(keyed.fingerprint.into()));
+            .finish(|keyed| observations.push(keyed.observation()));
         observe(&mut set, observations);
         let files = self.options.primed(set, store_id, unix_seconds);
         self.completed = Some((files.map_err(message)?, 0));
@@ -138,6 +142,7 @@ mod tests {
         let spec = KeySpec {
             part,
             normalize: false,
+            importance: None,
         };
         KeyChoice::new(&spec).expect("a valid key")
     }

@@ -16,19 +16,26 @@ export class QueryClient {
   readonly #plain = new QueryWorker('plain');
   #complete: QueryWorker | undefined;
 
+  /** Called when the complete engine is requested, which has more filters. */
+  completeRequested = (): void => undefined;
+
   /** Whether the complete engine has been requested. */
   get hasComplete(): boolean {
     return this.#complete !== undefined;
   }
 
+  requestComplete(): void {
+    if (this.#complete === undefined) {
+      this.#complete = new QueryWorker('complete');
+      this.completeRequested();
+    }
+  }
+
   ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
-    if (query.kind !== 'examine') {
-      return this.#plain.ask(query);
+    if (query.kind === 'examine' && query.key !== null && engineFor(query.key) === 'complete') {
+      this.requestComplete();
     }
-    if (query.key !== null && engineFor(query.key) === 'complete') {
-      this.#complete ??= new QueryWorker('complete');
-    }
-    // The complete engine also reports the effect of normalization.
+    // The complete engine also reports the effect of normalization, and has all filters.
     return (this.#complete ?? this.#plain).ask(query);
   }
 }

@@ -1,6 +1,6 @@
 // Messages between the page and the worker of a run.
 
-import type { LineProfile, LogPart, RunResults } from '../wasm/dedupstore_wasm.js';
+import type { LineProfile, LogPart, RunResults, WeightedOutcome } from '../wasm/dedupstore_wasm.js';
 import type { FilterSetting, LogSource, Pace } from './settings.js';
 
 export type ToRunWorker =
@@ -30,4 +30,6 @@ export interface Snapshot extends RunResults {
   /** The part of the log that the results are about. */
   part: LogPart;
   lineProfile: LineProfile;
+  /** One per filter; empty if lines have no importance. */
+  weighted: WeightedOutcome[];
 }

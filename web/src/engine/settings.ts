@@ -4,7 +4,7 @@ import type { KeySpec, LogPart } from '../wasm/dedupstore_wasm.js';
 
 /**
  * The page loads the plain engine first. The complete engine also has regular expressions,
- * URL normalization, stores and all filters, which are larger than the rest.
+ * URL normalization, importance, stores and all filters, which are larger than the rest.
  */
 export type EngineKind = 'plain' | 'complete';
 
@@ -13,12 +13,12 @@ const ONLY_COMPLETE = /^(quotient|growing|stamped|apbf|ibf[1-6]?|reinsert|admit)
 
 /** Returns the engine for keys and, if any are given, for filters. */
 export function engineFor(
-  { part, normalize }: KeySpec,
+  { part, normalize, importance }: KeySpec,
   filters: readonly { filter: string }[] = [],
 ): EngineKind {
   const isRegex = typeof part === 'object' && 'regex' in part;
   const isOther = filters.some(({ filter }) => ONLY_COMPLETE.test(filter));
-  return normalize || isRegex || isOther ? 'complete' : 'plain';
+  return normalize || isRegex || isOther || importance !== null ? 'complete' : 'plain';
 }
 
 /** A log, and which keys of it are read. */

@@ -13,6 +13,8 @@ export interface RunSettings {
   seed: number;
   /** The command-line options for the key, one word each. */
   keyOptions: string[];
+  /** The same with those for the importance of lines. */
+  weightedOptions: string[];
   log: string;
 }
 
@@ -93,11 +95,13 @@ export class ExportView {
   }
 }
 
-function commands(outcome: Outcome, { seed, keyOptions, log }: RunSettings): string {
+function commands(outcome: Outcome, settings: RunSettings): string {
+  const { seed, log } = settings;
+  const options = outcome.usesImportance ? settings.weightedOptions : settings.keyOptions;
   const memory = formatBytesExactly(Math.floor(outcome.memoryBits / 8));
   const create = ['dedupstore', 'create', 'seen.dds', '--filter', outcome.filter];
   // The store records the key, so that later commands need not name it.
-  create.push('--memory', memory, '--seed', String(seed), ...keyOptions);
+  create.push('--memory', memory, '--seed', String(seed), ...options);
   const filter = ['dedupstore', 'filter', 'seen.dds', log];
   return [create, filter].map(shellCommand).join('\n');
 }

@@ -94,8 +94,18 @@ export class CurvesView {
 
 function chartData({ outcomes, curves, part }: Snapshot, measure: keyof Measures): ChartData {
   const none = new Float64Array();
+  const { position } = curves;
+  const sample = partName(part);
   return {
-    position: curves.position,
+    axis: {
+      label: sample === '' ? 'line of the log' : `line of the sample: ${sample}`,
+      against: `position in the log, up to line ${formatCount(position.at(-1) ?? 0)}`,
+      cursor: 'position',
+      hasPoints: false,
+      range: (index) =>
+        `Lines ${formatCount((position[index - 1] ?? 0) + 1)} to ${formatCount(position[index] ?? 0)}`,
+    },
+    position,
     lines: outcomes.map((outcome, index) => ({
       filter: outcome.filter,
       overall: outcome[measure],
@@ -103,7 +113,7 @@ function chartData({ outcomes, curves, part }: Snapshot, measure: keyof Measures
       predicted: curves.filters[index]?.predicted[measure] ?? none,
     })),
     bound: measure === 'fpr' ? curves.bound : null,
-    sample: partName(part),
+    sample,
   };
 }
 

@@ -1,18 +1,16 @@
-// A line chart of one measure against the position in the log. Each filter has a line, and
+// A line chart of one measure, for example against the position in the log. Each filter has a line, and
 // a thin line of the same colour for its prediction. A canvas has no text for screen readers,
 // so the label and the legend say what it shows.
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { create, specText } from '../ui/element.js';
-import { formatCount, formatShare, formatShareTick, formatShortCount } from '../ui/number-format.js';
+import { formatShare, formatShareTick, formatShortCount } from '../ui/number-format.js';
 import { lineStyle, swatch } from '../ui/palette.js';
 
 const HEIGHT_PIXELS = 230;
 /** The lowest top of the axis, for rates that are all 0. */
 const MIN_TOP = 0.01;
-/** The charts share the position of the cursor. */
-const SHARED_CURSOR = 'position';
 const DIMMED = 0.18;
 
 /** NaN stands for a missing rate. */
@@ -25,8 +23,22 @@ export interface ChartLine {
   predicted: Float64Array;
 }
 
+/** The horizontal axis. */
+export interface ChartAxis {
+  label: string;
+  /** What the measure is shown against, in words. */
+  against: string;
+  /** The charts of the same name share the position of the cursor. */
+  cursor: string;
+  /** Whether each value has a point. */
+  hasPoints: boolean;
+  /** The lines at a value. */
+  range(index: number): string;
+}
+
 export interface ChartData {
-  /** The end of each stretch. */
+  axis: ChartAxis;
+  /** The values on the axis: the end of each stretch. */
   position: Float64Array;
   lines: ChartLine[];
   /** The lowest possible rates; null if there is no bound. */
@@ -35,7 +47,14 @@ export interface ChartData {
   sample: string;
 }
 
-const NO_DATA: ChartData = { position: new Float64Array(), lines: [], bound: null, sample: '' };
+const NO_AXIS = { label: '', against: '', cursor: '', hasPoints: false, range: () => '' };
+const NO_DATA: ChartData = {
+  axis: NO_AXIS,
+  position: new Float64Array(),
+  lines: [],
+  bound: null,
+  sample: '',
+};
 
 export class RateChart {
   readonly name: string;
@@ -136,7 +155,7 @@ export class RateChart {
       grid: { stroke: rule, width: 1 },
       ticks: { show: false },
     };
-    const { lines, bound, sample } = this.#data;
+    const { axis: horizontal, lines, bound } = this.#data;
     return {
       width: Math.max(this.#drawing.clientWidth, 1),
       height: HEIGHT_PIXELS,
@@ -144,7 +163,7 @@ export class RateChart {
       legend: { show: false },
       focus: { alpha: DIMMED },
       cursor: {
-        sync: { key: SHARED_CURSOR },
+        sync: { key: horizontal.cursor },
         drag: { x: false, y: false },
         y: false,
         points: { size: 7 },
@@ -158,7 +177,7 @@ export class RateChart {
           ...axis,
           size: 28,
           space: 64,
-          label: sample === '' ? 'line of the log' : `line of the sample: ${sample}`,
+          label: horizontal.label,
           labelFont: axis.font ?? '',
           labelSize: 18,
           values: (_, ticks) => ticks.map(formatShortCount),
@@ -167,7 +186,7 @@ export class RateChart {
       ],
       series: [
         {},
-        ...lines.map((line, index) => measuredSeries(line, index)),
+        ...lines.map((line, index) => measuredSeries(line, index, horizontal.hasPoints)),
         ...lines.map((line, index) => this.#predictedSeries(line, index)),
         ...(bound === null ? [] : [{ label: 'bound', stroke: ink, width: 2, dash: [1, 4] }]),
       ],
@@ -211,13 +230,10 @@ export class RateChart {
 
   /** Shows the rates at the cursor; without a cursor, those of the whole log. */
   #updateValues(): void {
-    const { position, lines, bound } = this.#data;
+    const { axis, position, lines, bound } = this.#data;
     const index = this.#plot?.cursor.idx ?? null;
-    const end = index === null ? undefined : position[index];
     this.#range.textContent =
-      index === null || end === undefined
-        ? 'All lines'
-        : `Lines ${formatCount((position[index - 1] ?? 0) + 1)} to ${formatCount(end)}`;
+      index === null || index >= position.length ? 'All lines' : axis.range(index);
     lines.forEach((line, place) => {
       const rate = index === null ? line.overall : (line.rates[index] ?? null);
       const value = this.#values[place];
@@ -233,10 +249,9 @@ export class RateChart {
   }
 
   #label(): string {
-    const { position, lines, sample } = this.#data;
+    const { axis, lines, sample } = this.#data;
     const overall = lines.map((line) => `${line.filter} ${formatShare(line.overall)}`);
-    const end = formatCount(position.at(-1) ?? 0);
-    const axes = `${this.name} against position in the log, up to line ${end}`;
+    const axes = `${this.name} against ${axis.against}`;
     const of = sample === '' ? '' : ` A sample: ${sample}.`;
     return `Line chart: ${axes}.${of} Over all lines: ${overall.join('; ')}.`;
   }
@@ -247,7 +262,7 @@ function withGaps(rates: Float64Array): (number | null)[] {
   return Array.from(rates, (rate) => (Number.isNaN(rate) ? null : rate));
 }
 
-function measuredSeries(line: ChartLine, index: number): uPlot.Series {
+function measuredSeries(line: ChartLine, index: number, hasPoints: boolean): uPlot.Series {
   const { colour, dash } = lineStyle(index);
   return {
     label: line.filter,
@@ -257,6 +272,6 @@ function measuredSeries(line: ChartLine, index: number): uPlot.Series {
     // A stretch without repeats has no FNR; the line continues across it.
     spanGaps: true,
     // A single point has no line.
-    points: { show: (plot) => plot.data[0].length < 2 },
+    points: { show: (plot) => hasPoints || plot.data[0].length < 2, size: 6 },
   };
 }

@@ -7,6 +7,7 @@ import { formatBytes, formatCounted, formatShare } from '../ui/number-format.js'
 import { CurvesView } from './curves-view.js';
 import { ProfileView } from './profile-view.js';
 import { ResultsTable } from './results-table.js';
+import { WeightedSection } from './weighted-section.js';
 
 export class RunView {
   readonly #status = find('status', HTMLElement);
@@ -18,6 +19,7 @@ export class RunView {
   readonly #curves = new CurvesView();
   readonly #table = new ResultsTable();
   readonly #profile = new ProfileView();
+  readonly #weighted = new WeightedSection();
   readonly #heading = find('results-heading', HTMLElement);
   #log = '';
   #filters = '';
@@ -82,6 +84,7 @@ export class RunView {
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
     this.#profile.show(snapshot);
+    this.#weighted.show(snapshot);
     this.#scrollToResults();
   }
 
@@ -103,6 +106,7 @@ export class RunView {
     this.#tables.hidden = true;
     this.#curves.clear();
     this.#profile.clear();
+    this.#weighted.clear();
   }
 }
 

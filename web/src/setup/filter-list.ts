@@ -13,18 +13,31 @@ export class FilterList {
   readonly #choice = find('filter-choice', HTMLSelectElement);
   #descriptions: FilterDescription[] = [];
   #cards: FilterCard[] = [];
+  /** Text forms of filters that are not available yet. */
+  #unknown: string[] = [];
+  readonly #needMore: () => void;
 
-  constructor() {
+  /** `needMore` is called if a filter is wanted that is not available. */
+  constructor(needMore: () => void) {
+    this.#needMore = needMore;
     find('add-filter', HTMLButtonElement).addEventListener('click', () => this.#addChosen());
     find('add-all', HTMLButtonElement).addEventListener('click', () => this.#addMissing());
   }
 
+  /** Sets the available filters, and adds those that were wanted before. */
+  offer(descriptions: FilterDescription[]): void {
+    this.#descriptions = descriptions;
+    const chosen = this.#choice.value;
+    this.#choice.replaceChildren(
+      ...descriptions.map(({ name, title }) => create('option', { value: name }, title)),
+    );
+    this.#choice.value = chosen === '' ? (descriptions[0]?.name ?? '') : chosen;
+    this.#unknown.splice(0).forEach((spec) => this.#addSpec(spec));
+  }
+
   /** Sets the available filters and adds a few of them. */
   fill(descriptions: FilterDescription[]): void {
-    this.#descriptions = descriptions;
-    for (const { name, title } of descriptions) {
-      this.#choice.append(create('option', { value: name }, title));
-    }
+    this.offer(descriptions);
     const initial = descriptions.filter(({ name }) => INITIAL.includes(name));
     (initial.length > 0 ? initial : descriptions).forEach((description) => this.#add(description));
   }
@@ -33,12 +46,9 @@ export class FilterList {
   restore(specs: string[]): void {
     this.#cards.forEach((card) => card.element.remove());
     this.#cards = [];
-    for (const spec of specs) {
-      const name = spec.split(':')[0];
-      const description = this.#descriptions.find((description) => description.name === name);
-      if (description !== undefined) {
-        this.#add(description).restore(spec);
-      }
+    this.#unknown = specs.filter((spec) => !this.#addSpec(spec));
+    if (this.#unknown.length > 0) {
+      this.#needMore();
     }
   }
 
@@ -55,6 +65,16 @@ export class FilterList {
     if (chosen !== undefined) {
       this.#add(chosen).open();
     }
+  }
+
+  /** Returns false if the filter is not available. */
+  #addSpec(spec: string): boolean {
+    const name = spec.split(':')[0];
+    const description = this.#descriptions.find((description) => description.name === name);
+    if (description !== undefined) {
+      this.#add(description).restore(spec);
+    }
+    return description !== undefined;
   }
 
   #addMissing(): void {

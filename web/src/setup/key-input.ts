@@ -7,6 +7,7 @@ import { create, find, withCode } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import { formatCount, formatCounted } from '../ui/number-format.js';
 import type { KeyCandidate, KeyPart, KeySpec, LogExamination } from '../wasm/dedupstore_wasm.js';
+import { ImportanceInput } from './importance-input.js';
 import type { Log } from './log-input.js';
 
 /** The choices that need text, with the labels of the choice and of the text. */
@@ -17,7 +18,7 @@ const TYPED = {
 };
 type Typed = keyof typeof TYPED;
 const EXAMPLE = '`HTTP://A.example:80/x#y` then counts as `http://a.example/x`.';
-const LOADING = 'Loading regular expressions and URL clean-up.';
+const LOADING = 'Loading the complete engine.';
 const WHOLE_LINE: KeyCandidate = { label: 'The whole line', part: 'line' };
 
 export class KeyInput {
@@ -34,7 +35,9 @@ export class KeyInput {
   readonly #preview = find('key-preview', HTMLElement);
   #candidates: KeyCandidate[] = [WHOLE_LINE];
   #log: Log | undefined;
+  readonly #importance = new ImportanceInput(() => this.#examineKey());
   #options: string[] = [];
+  #weightedOptions: string[] = [];
   /** A key from a link, to be used for the next log. */
   #nextKey: KeySpec | undefined;
   #examining: Promise<void> = Promise.resolve();
@@ -57,9 +60,9 @@ export class KeyInput {
   /** Examines a new log. Chooses its most likely key, unless a link has set one. */
   examine(log: Log): void {
     this.#log = log;
-    const key = this.#nextKey;
+    const key = this.#nextKey ?? log.key;
     this.#nextKey = undefined;
-    this.#query(key ?? null, true);
+    this.#query(key, true);
   }
 
   /** Sets a key, as from a link. */
@@ -75,12 +78,21 @@ export class KeyInput {
   }
 
   spec(): KeySpec {
-    return { part: this.#part(), normalize: this.#normalize.checked };
+    return {
+      part: this.#part(),
+      normalize: this.#normalize.checked,
+      importance: this.#importance.text,
+    };
   }
 
   /** The command-line options for the key. */
   get options(): string[] {
     return this.#options;
+  }
+
+  /** The same with those for the importance of lines. */
+  get weightedOptions(): string[] {
+    return this.#weightedOptions;
   }
 
   #part(): KeyPart {
@@ -144,6 +156,7 @@ export class KeyInput {
   #show(examination: LogExamination, setsInputs: boolean): void {
     this.#candidates = examination.candidates;
     this.#options = examination.options;
+    this.#weightedOptions = examination.weightedOptions;
     this.#fillChoice();
     if (setsInputs) {
       this.#select(examination.key);
@@ -151,10 +164,15 @@ export class KeyInput {
     this.#format.textContent = `The log looks like ${examination.format}.`;
     this.#warning.replaceChildren(...withCode(examination.warning ?? ''));
     this.#showEffect(normalizationEffect(examination));
-    const rows = examination.preview.map(({ line, key }) =>
+    const rows = examination.preview.map(({ line, key, importance }) =>
       key === null
         ? create('li', { class: 'no-key', title: line }, 'no key in this line')
-        : create('li', { title: line }, create('code', {}, key === '' ? '(empty)' : key)),
+        : create(
+            'li',
+            { title: line },
+            create('code', {}, key === '' ? '(empty)' : key),
+            importance === null ? '' : `, importance ${importance}`,
+          ),
     );
     this.#preview.replaceChildren(...rows);
   }
@@ -175,8 +193,9 @@ export class KeyInput {
     this.#choice.value = before === '' ? '0' : before;
   }
 
-  #select({ part, normalize }: KeySpec): void {
+  #select({ part, normalize, importance }: KeySpec): void {
     this.#normalize.checked = normalize;
+    this.#importance.text = importance;
     const text = JSON.stringify(part);
     const candidate = this.#candidates.findIndex(({ part }) => JSON.stringify(part) === text);
     const typed = typedKey(part);

@@ -4,6 +4,7 @@ import type { QueryClient } from '../engine/queries.js';
 import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import { formatBytes } from '../ui/number-format.js';
+import type { KeySpec } from '../wasm/dedupstore_wasm.js';
 import { SAMPLES, type Sample } from './samples.js';
 
 export interface Log {
@@ -11,6 +12,8 @@ export interface Log {
   content: Blob;
   /** The id of the sample; null if the log is not a sample. */
   sample: string | null;
+  /** Null for the most likely key. */
+  key: KeySpec | null;
 }
 
 export interface LogListener {
@@ -72,7 +75,7 @@ export class LogInput {
   #useFiles(files: FileList | null | undefined): void {
     const [file, ...others] = files ?? [];
     if (file !== undefined) {
-      this.#use({ name: file.name, content: file, sample: null });
+      this.#use({ name: file.name, content: file, sample: null, key: null });
     }
     if (others.length > 0) {
       this.#listener.showError(`Only one log can be used: ${file?.name} was chosen.`);
@@ -85,13 +88,14 @@ export class LogInput {
       this.#listener.showError('There are no lines to use: paste some first.');
       return;
     }
-    this.#use({ name: 'pasted lines', content: new Blob([text]), sample: null });
+    this.#use({ name: 'pasted lines', content: new Blob([text]), sample: null, key: null });
   }
 
   async #loadSample(sample: Sample): Promise<void> {
     try {
       const { log } = await this.#queries.ask({ kind: 'generate', sample: sample.spec });
-      this.#use({ name: sample.fileName, content: log, sample: sample.id });
+      const { fileName, id, key } = sample;
+      this.#use({ name: fileName, content: log, sample: id, key: key ?? null });
       // Otherwise choosing the same file again would not be noticed.
       this.#file.value = '';
     } catch (error) {

@@ -1,12 +1,15 @@
 // The sample logs. The engine generates them, like `dedupstore generate`.
 
 import type { SampleSpec } from '../engine/query-protocol.js';
+import type { KeySpec } from '../wasm/dedupstore_wasm.js';
 
 export interface Sample {
   id: string;
   title: string;
   fileName: string;
   spec: SampleSpec;
+  /** The key, if it is not the most likely one. */
+  key?: KeySpec;
 }
 
 const COUNT = 50_000;
@@ -17,6 +20,17 @@ export const SAMPLES: readonly Sample[] = [
     title: 'Crawl',
     fileName: 'crawl.log',
     spec: { stream: 'crawl:12:900', count: COUNT, seed: 1, form: 'keys' },
+  },
+  {
+    id: 'depths',
+    title: 'Crawl with depths',
+    fileName: 'crawl.tsv',
+    spec: { stream: 'crawl:12:900', count: COUNT, seed: 1, form: 'with-importance' },
+    key: {
+      part: { fields: { numbers: [1], delimiter: '\t' } },
+      normalize: false,
+      importance: 'importance=2,importance-delimiter=%09,importance-format=depth',
+    },
   },
   {
     id: 'access',

@@ -37,6 +37,7 @@ export function writeLink(address: string, settings: SharedSettings): string {
   if (key !== null) {
     putKeyPart(key.part, put);
     put('normalize', key.normalize ? 'whatwg' : null);
+    put('importance', key.importance);
   }
   return `${address.split('#')[0]}#${fields}`;
 }
@@ -79,7 +80,11 @@ export function readLink(address: string): SharedSettings | null {
     memoryBits: wholeNumber(fields.get('memory_bits')),
     seed: wholeNumber(fields.get('seed')),
     filters: fields.getAll('filter'),
-    key: { part: keyPart(fields), normalize: fields.get('normalize') === 'whatwg' },
+    key: {
+      part: keyPart(fields),
+      normalize: fields.get('normalize') === 'whatwg',
+      importance: fields.get('importance'),
+    },
     sample: fields.get('sample'),
     part: logPart(fields),
     requirements: {

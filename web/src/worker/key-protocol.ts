@@ -21,6 +21,8 @@ export interface KeyBatch {
   fingerprints: BigUint64Array<ArrayBuffer>;
   /** 1 per first occurrence, 0 per repeat. */
   first: Uint8Array<ArrayBuffer>;
+  /** Empty if lines have none. */
+  importance: Uint16Array<ArrayBuffer>;
   /** The bytes of the file read so far, before decompression. */
   readBytes: number;
   /** Null if the previous profile is recent. */

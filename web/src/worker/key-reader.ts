@@ -42,9 +42,11 @@ export class KeyReader {
     }
     const first = this.#feed.markFirst() as Uint8Array<ArrayBuffer>;
     const fingerprints = this.#feed.takeFingerprints() as BigUint64Array<ArrayBuffer>;
+    const importance = this.#feed.takeImportance() as Uint16Array<ArrayBuffer>;
     const isDue = performance.now() - this.#profiledAt >= PROFILE_MILLISECONDS;
     const profile = isFew || isDue || this.#isLast ? this.#profile() : null;
-    return { fingerprints, first, readBytes: this.#readBytes, profile, isLast: this.#isLast };
+    const [readBytes, isLast] = [this.#readBytes, this.#isLast];
+    return { fingerprints, first, importance, readBytes, profile, isLast };
   }
 
   async #nextChunk(): Promise<void> {

@@ -27,7 +27,8 @@ self.onmessage = ({ data }: MessageEvent<ToKeyWorker>) => {
 
 async function postBatch(reader: KeyReader, lines: number): Promise<KeyReader> {
   const batch = await reader.next(lines);
-  post({ kind: 'batch', batch }, [batch.fingerprints.buffer, batch.first.buffer]);
+  const { fingerprints, first, importance } = batch;
+  post({ kind: 'batch', batch }, [fingerprints.buffer, first.buffer, importance.buffer]);
   return reader;
 }
 

@@ -29,9 +29,14 @@ export async function run(
   for (const { filter, memoryBits } of request.filters) {
     simulator.addFilter(filter, memoryBits);
   }
+  const isWeighted = request.key.importance !== null;
+  if (isWeighted) {
+    simulator.addReferences();
+  }
   let lineProfile: LineProfile = {
     linesRead: 0,
     linesWithoutKey: 0,
+    linesWithoutImportance: 0,
     topKeys: [],
     topKeysError: 0,
     linesOverTime: null,
@@ -45,6 +50,7 @@ export async function run(
     totalBytes: request.log.size,
     part: request.part,
     lineProfile,
+    weighted: isWeighted ? simulator.weighted() : [],
   });
   const reportProgress = () => {
     const isDue = simulator.count >= predictedAt * PREDICTION_GROWTH;
@@ -60,12 +66,18 @@ export async function run(
     const batch = pacer.isFull
       ? await source.next(BATCH_LINES, BATCHES_AHEAD)
       : await source.next(pacer.batchLines(), 1);
-    const { fingerprints, first } = batch;
+    const { fingerprints, first, importance } = batch;
     lineProfile = batch.profile ?? lineProfile;
     const before = readBytes;
     for (let start = 0; start < fingerprints.length; ) {
       const end = Math.min(start + pacer.batchLines(), fingerprints.length);
-      simulator.observe(fingerprints.subarray(start, end), first.subarray(start, end));
+      const keys = fingerprints.subarray(start, end);
+      if (isWeighted) {
+        const weights = importance.subarray(start, end);
+        simulator.observeWeighted(keys, first.subarray(start, end), weights);
+      } else {
+        simulator.observe(keys, first.subarray(start, end));
+      }
       readBytes = before + (batch.readBytes - before) * (end / fingerprints.length);
       start = end;
       const stepHasEnded = pacer.advanceTo(simulator.count);

@@ -1,0 +1,133 @@
+//! Reads a log and recommends a filter for it.
+
+use dedupstore::advise::{self, Confidence, Question, Sample};
+use dedupstore::lab::{Sampling, Truth};
+
+use super::{Advice, AdviceRequirements, Estimate, Preference};
+use crate::key_choice::KeyChoice;
+use crate::line_feed::{KeyedLine, LineFeed};
+use crate::setting_error::create_error;
+
+/// The seed of the fingerprints. It selects the keys of the sample; the command line uses
+/// the same.
+const SEED: u64 = 0;
+
+/// What is known of a log.
+pub struct LogAdviser {
+    feed: LineFeed,
+    truth: Truth,
+    sample: Sample,
+}
+
+impl LogAdviser {
+    pub fn new(key: &KeyChoice, part: Sampling) -> Result<Self, String> {
+        Ok(LogAdviser {
+            feed: LineFeed::new(key, SEED, part),
+            truth: Truth::for_fingerprints(),
+            sample: Sample::default(),
+        })
+    }
+
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), String> {
+        let (truth, sample) = (&mut self.truth, &mut self.sample);
+        let fed = self.feed.feed(chunk, |keyed| record(truth, sample, &keyed));
+        fed.map_err(|error| error.to_string())
+    }
+
+    pub fn finish(&mut self) {
+        let (truth, sample) = (&mut self.truth, &mut self.sample);
+        self.feed.finish(|keyed| record(truth, sample, &keyed));
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.feed.is_complete()
+    }
+
+    pub fn count(&self) -> u64 {
+        self.sample.stream_count()
+    }
+
+    pub fn lines_without_key(&self) -> u64 {
+        self.feed.lines_without_key()
+    }
+
+    /// The error is a sentence for the page's user.
+    pub fn advise(&self, requirements: &AdviceRequirements) -> Result<Advice, String> {
+        let distinct = self.truth.distinct() * self.feed.sampling().one_key_in();
+        let question = Question {
+            distinct: Some(distinct),
+            max_fpr: requirements.max_fpr,
+            max_fnr: requirements.max_fnr,
+            cost_fp: requirements.cost_fp,
+            cost_fn: requirements.cost_fn,
+            preference: requirements.prefer.into(),
+            sample: Some(&self.sample),
+            weighted: self.feed.has_importance(),
+            ..Question::of_memory(requirements.memory_bits as u64)
+        };
+        let advice = advise::advise(&question).map_err(|error| create_error(&error))?;
+        Ok(Advice::new(advice))
+    }
+}
+
+fn record(truth: &mut Truth, sample: &mut Sample, keyed: &KeyedLine<'_>) {
+    truth.is_first(keyed.fingerprint.0);
+    sample.record_next(keyed.observation());
+}
+
+impl Advice {
+    fn new(advice: advise::Advice) -> Self {
+        let all = std::iter::once(&advice.choice).chain(&advice.runners_up);
+        Advice {
+            estimates: all.map(Estimate::new).collect(),
+            keeps_bounds: advice.keeps_bounds,
+            reason: advice.reason,
+            papers: advice.papers,
+            certainty: certainty(advice.confidence),
+            observations: match advice.confidence {
+                Confidence::Measured { observations, .. } => Some(observations),
+                Confidence::Assumed { .. } => None,
+            },
+        }
+    }
+}
+
+impl Estimate {
+    fn new(estimate: &advise::Estimate) -> Self {
+        Estimate {
+            filter: estimate.filter.to_string(),
+            fpr: estimate.fpr,
+            fnr: estimate.fnr,
+            cost: estimate.cost,
+        }
+    }
+}
+
+impl From<Preference> for advise::Preference {
+    fn from(preference: Preference) -> Self {
+        match preference {
+            Preference::Balanced => advise::Preference::Balanced,
+            Preference::NoDrops => advise::Preference::NoDrops,
+            Preference::NoRepeats => advise::Preference::NoRepeats,
+        }
+    }
+}
+
+fn certainty(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Assumed { .. } => {
+            "the log is too short to measure this; it follows from theory"
+        }
+        Confidence::Measured {
+            ahead,
+            standard_error,
+            ..
+        } if ahead > 2.0 * standard_error => "it was the best of those tried",
+        Confidence::Measured {
+            ahead,
+            standard_error,
+            ..
+        } if ahead > standard_error => "it was probably the best of those tried",
+        Confidence::Measured { .. } => "the second may be as good",
+    }
+}
