@@ -4,7 +4,7 @@
 //! than the first: on an AMD EPYC (Zen 4) twice as many random lines arrive in the same time. The
 //! latency from the second-level cache is short and is hidden by other work.
 //!
-//! This is the only module of the pure engine with `unsafe`. The intrinsics require it, although a
+//! Besides `simd`, this is the only module of the pure engine with `unsafe`. The intrinsics require it, although a
 //! prefetch can neither fault nor change anything that a program can observe.
 #![allow(unsafe_code)]
 

@@ -14,6 +14,7 @@ pub trait Region {
     fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8];
 
     /// Returns the whole region for writing if changes need not be declared; else None.
+    #[inline(always)]
     fn untracked(&mut self) -> Option<&mut [u8]> {
         None
     }
@@ -30,6 +31,7 @@ impl Region for [u8] {
         &mut self[range]
     }
 
+    #[inline(always)]
     fn untracked(&mut self) -> Option<&mut [u8]> {
         Some(self)
     }
@@ -63,6 +65,7 @@ impl<R: Region + ?Sized> Region for SubRegion<'_, R> {
             .bytes_mut(start + range.start..start + range.end)
     }
 
+    #[inline(always)]
     fn untracked(&mut self) -> Option<&mut [u8]> {
         let plain = self.region.untracked()?;
         Some(&mut plain[self.range.clone()])

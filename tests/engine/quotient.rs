@@ -74,7 +74,7 @@ fn growth_by_a_thousand_costs_no_accuracy() {
     let wanted = 1.3e-4;
     let mut growing = set("quotient:bits=13,doublings=10", memory_bits);
     let mut fixed = set("quotient:bits=13", memory_bits);
-    let (mut sizes, mut first_doubling) = (Vec::new(), 0);
+    let (mut sizes, mut first_growth) = (Vec::new(), 0);
     for key in 0..keys {
         growing.observe(key.to_le_bytes());
         fixed.observe(key.to_le_bytes());
@@ -82,7 +82,7 @@ fn growth_by_a_thousand_costs_no_accuracy() {
         if sizes.last() != Some(&used) {
             sizes.push(used);
             if sizes.len() == 2 {
-                first_doubling = key;
+                first_growth = key;
             }
             assert!(growing.region()[used..].iter().all(|&byte| byte == 0));
             let seen = (0..=key).all(|key| growing.contains(key.to_le_bytes()) == Verdict::Seen);
@@ -91,8 +91,8 @@ fn growth_by_a_thousand_costs_no_accuracy() {
         let rate = growing.filter().false_positive_rate(growing.registers());
         assert!(rate <= wanted, "{rate} after {key} keys");
     }
-    assert_eq!(sizes.len(), 11, "{sizes:?}");
-    assert!(first_doubling < keys / 1000, "{first_doubling}");
+    assert!((33..=41).contains(&sizes.len()), "{sizes:?}");
+    assert!(first_growth < keys / 1000, "{first_growth}");
     assert!((0..keys).all(|key| growing.contains(key.to_le_bytes()) == Verdict::Seen));
     let rates = [&growing, &fixed].map(|set| set.filter().false_positive_rate(set.registers()));
     assert!((rates[0] / rates[1] - 1.0).abs() < 0.01, "{rates:?}");
@@ -107,6 +107,38 @@ fn growth_by_a_thousand_costs_no_accuracy() {
         "{found}, {expected}"
     );
     assert!(found <= wanted * PROBES as f64);
+}
+
+/// From a hundred keys to half a million in a reserve for them: fingerprints of eleven lengths, the
+/// oldest of which are divided. Memory and error stay within their bounds at every size.
+#[test]
+fn growth_with_fingerprints_of_several_lengths_is_bounded() {
+    let (keys, wanted) = (500_000u64, 0.001);
+    let bloom_bits = -f64::log2(wanted) / std::f64::consts::LN_2;
+    let mut set = set("quotient:bits=12,doublings=13,longest=14", 16 * keys);
+    let mut used = 0;
+    for key in 0..keys {
+        set.observe(key.to_le_bytes());
+        let now = set.filter().used_bytes(set.registers());
+        if now != used {
+            used = now;
+            let seen = (0..=key).all(|key| set.contains(key.to_le_bytes()).is_seen());
+            assert!(seen, "after {key} keys, {used} bytes");
+            let times_bloom = 8.0 * used as f64 / (key + 1) as f64 / bloom_bits;
+            assert!(
+                key < 20_000 || times_bloom < 1.6,
+                "{times_bloom} after {key} keys"
+            );
+        }
+    }
+    let rate = set.false_positive_rate();
+    assert!(rate < wanted, "{rate}");
+    let (found, expected) = (false_positives(&set, PROBES), rate * PROBES as f64);
+    println!("{found} of {PROBES} unknown keys are Seen, {expected:.0} expected");
+    assert!(
+        (found as f64 - expected).abs() <= 4.0 * expected.sqrt(),
+        "{found}, {expected}"
+    );
 }
 
 #[test]
@@ -185,5 +217,5 @@ fn a_store_grows_and_recovers_the_same_bytes() {
         assert_eq!(store.registers(), expected.registers());
     }
     let used = expected.filter().used_bytes(expected.registers());
-    assert_eq!(used, expected.region().len());
+    assert!(used > expected.region().len() * 3 / 4, "{used}");
 }

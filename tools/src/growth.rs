@@ -1,4 +1,4 @@
-//! Measures how `growing` grows: memory in use, lookups and errors against the number of keys.
+//! Measures how filters grow: memory in use, lookups and errors against the number of keys.
 
 use dedupstore::{FilterSpec, Observation, SeenSet, SeenSetBuilder, Verdict};
 
@@ -28,6 +28,8 @@ pub struct Point {
     pub keys: u64,
     /// The memory in use, divided by the keys.
     pub bits_per_key: f64,
+    /// The largest such number after any batch since the point before.
+    pub most_bits_per_key: f64,
     /// The largest number of parts that a lookup tests.
     pub parts: u64,
     /// The share of keys that were never observed and are reported as Seen.
@@ -47,7 +49,7 @@ pub fn run(campaign: &Campaign, mut done: impl FnMut(&Point)) -> Vec<Point> {
     let mut points = Vec::new();
     let mut keys = 0;
     for end in round.chain([campaign.most_keys]) {
-        feed(&mut set, keys..end);
+        let most_bits_per_key = feed(&mut set, keys..end);
         keys = end;
         let growth = set
             .filter()
@@ -56,6 +58,7 @@ pub fn run(campaign: &Campaign, mut done: impl FnMut(&Point)) -> Vec<Point> {
         let point = Point {
             keys,
             bits_per_key: 8.0 * growth.used_bytes as f64 / keys as f64,
+            most_bits_per_key,
             parts: growth.parts,
             fpr: probe(&set, points.len() as u64),
             stated_fpr: set.false_positive_rate(),
@@ -66,8 +69,10 @@ pub fn run(campaign: &Campaign, mut done: impl FnMut(&Point)) -> Vec<Point> {
     points
 }
 
-fn feed(set: &mut SeenSet, keys: std::ops::Range<u64>) {
-    const BATCH: usize = 4096;
+/// Feeds keys. Returns the largest number of bits per key after a batch.
+fn feed(set: &mut SeenSet, keys: std::ops::Range<u64>) -> f64 {
+    const BATCH: usize = 1024;
+    let mut most = 0.0f64;
     let mut observations: Vec<Observation> = Vec::with_capacity(BATCH);
     let mut verdicts = vec![Verdict::New; BATCH];
     let mut next = keys.start;
@@ -78,7 +83,10 @@ fn feed(set: &mut SeenSet, keys: std::ops::Range<u64>) {
         observations.extend(fingerprints.map(Observation::from));
         set.observe_batch(&observations, &mut verdicts[..observations.len()]);
         next = end;
+        let used = set.filter().used_bytes(set.registers());
+        most = most.max(8.0 * used as f64 / end as f64);
     }
+    most
 }
 
 /// Looks up keys that are different at every point, and that are never observed.
@@ -91,10 +99,11 @@ fn probe(set: &SeenSet, point: u64) -> f64 {
 /// Returns a line of the table.
 pub fn row(point: &Point, rate: f64) -> String {
     format!(
-        "| {} | {:.1} | {:.2} | {} | {:.4} % | {:.4} % |",
+        "| {} | {:.1} | {:.2} | {:.2} | {} | {:.4} % | {:.4} % |",
         point.keys,
         point.bits_per_key,
         point.bits_per_key / bloom_bits_per_key(rate),
+        point.most_bits_per_key / bloom_bits_per_key(rate),
         point.parts,
         100.0 * point.fpr,
         100.0 * point.stated_fpr,
@@ -102,4 +111,6 @@ pub fn row(point: &Point, rate: f64) -> String {
 }
 
 /// The head of the table.
-pub const HEAD: &str = "| keys | bits per key in use | × Bloom | parts | FPR measured | FPR stated |\n|---|---|---|---|---|---|";
+pub const HEAD: &str = "\
+| keys | bits per key in use | × Bloom | × Bloom at most | parts | FPR measured | FPR stated |
+|---|---|---|---|---|---|---|";

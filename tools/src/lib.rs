@@ -2,10 +2,12 @@
 //! docs/IMPORTANCE.md and docs/filters, or print the table of docs/GROWTH.md, and the library that
 //! they share with the tests.
 
+pub mod filling;
 pub mod filter_pages;
 pub mod golden;
 pub mod growth;
 pub mod importance;
+pub mod importance_speed;
 pub mod tradeoff;
 pub mod windows;
 

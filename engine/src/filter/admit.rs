@@ -23,7 +23,6 @@
 //! Filters", 2007. Weighing the importance of keys: Boraskar, 2010, whose filters spend the memory
 //! on an index; docs/IMPORTANCE.md compares them.
 
-use super::blocked;
 use super::cache_lines::{
     CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines, all_set, bit_positions, ones,
 };
@@ -44,8 +43,13 @@ use crate::rng::Generator;
 const NEW_WEIGHT: usize = 0;
 /// The own register with the number of New keys.
 const NEW: usize = 1;
+/// The own register with the sum of the false positive rates of all cache lines, in units of
+/// 2^−30. Admission evens out the loads of lines, so the rate does not follow from the mean load.
+const RATES: usize = 2;
 /// Powers of a load are in units of 2^−16.
 const ONE: u64 = 1 << 16;
+/// Rates are in units of 2^−30: the sum over a tebibyte of cache lines fits into a register.
+const CERTAIN: u64 = 1 << 30;
 
 /// The geometry of a blocked Bloom filter with admission.
 #[derive(Clone, Debug)]
@@ -59,6 +63,13 @@ impl Admit {
     #[inline(always)]
     fn bits(&self, mut probes: Probes) -> impl Iterator<Item = u64> {
         bit_positions(self.k, move || probes.next_bits())
+    }
+
+    /// Returns the false positive rate of a cache line, in units of 2^−30.
+    #[inline(always)]
+    fn line_rate(&self, line: &[u8]) -> u64 {
+        let load = u64::from(ones(line));
+        (0..self.k).fold(CERTAIN, |rate, _| rate * load / CACHE_LINE_BITS)
     }
 
     /// Whether a new key of this importance is worth remembering in a cache line.
@@ -149,8 +160,8 @@ impl Filter for Admit {
     }
 
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
-        let load = registers.occupied() as f64 / self.cells() as f64;
-        blocked::false_positive_rate(load, self.k, 1.0)
+        let certain = CERTAIN as f64 * self.lines.count() as f64;
+        (registers.own()[RATES] as f64 / certain).min(1.0)
     }
 
     /// If every key is admitted, none is missed.
@@ -190,8 +201,13 @@ impl Filter for Admit {
         // Declared before the whole line is read.
         let line = region.bytes_mut(range);
         if self.is_admitted(line, probes.clone(), registers, importance) {
+            let before = self.line_rate(line);
             let set = self.bits(probes).filter(|&at| set_bit(line, at)).count();
             *registers.occupied_mut() += set as u64;
+            let rates = &mut registers.own_mut()[RATES];
+            *rates = rates
+                .wrapping_add(self.line_rate(line))
+                .wrapping_sub(before);
         }
         let own = registers.own_mut();
         own[NEW_WEIGHT] = own[NEW_WEIGHT].saturating_add(importance);

@@ -24,9 +24,32 @@ fn prefetch_burst(filter: &impl Filter) -> usize {
 }
 
 /// Evaluates a call for the filter with [constant parameters](Filter::usual), if it has common
-/// ones, and else for the filter as it is.
+/// ones, and else for the filter as it is. A filter of the type `F` that computes with
+/// [vectors](Filter::USES_VECTORS) gets the widest that the processor has. Constants are chosen
+/// inside `run`, which is a function of its own: constants outside of it would be variables there.
 macro_rules! specialized {
     ($filter:ident => $call:expr) => {
+        if const { F::USES_VECTORS } {
+            match $crate::simd::Vectors::detected() {
+                $crate::simd::Vectors::Portable => specialized!(constants $filter => $call),
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Vectors::Avx2(vectors) => vectors.run(|| {
+                    let found = $filter.with_vectors($crate::simd::Vectors::Avx2(vectors));
+                    let $filter = found.as_ref().unwrap_or($filter);
+                    specialized!(constants $filter => $call)
+                }),
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Vectors::Avx512(vectors) => vectors.run(|| {
+                    let found = $filter.with_vectors($crate::simd::Vectors::Avx512(vectors));
+                    let $filter = found.as_ref().unwrap_or($filter);
+                    specialized!(constants $filter => $call)
+                }),
+            }
+        } else {
+            specialized!(constants $filter => $call)
+        }
+    };
+    (constants $filter:ident => $call:expr) => {
         match &$filter.usual() {
             [Some($filter), _] => $call,
             [_, Some($filter)] => $call,

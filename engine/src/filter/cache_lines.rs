@@ -5,7 +5,7 @@
 
 use super::{BuildError, FilterSpec, Rows};
 use crate::bytes::read_u64;
-use crate::fingerprint::{Fingerprint, Probes, reduce};
+use crate::fingerprint::{Fingerprint, Probes, reduce_to_multiple};
 use crate::prefetch::prefetch;
 
 /// The size of a cache line in bytes.
@@ -55,8 +55,14 @@ impl CacheLines {
     #[inline(always)]
     pub fn locate(&self, fingerprint: Fingerprint) -> (usize, Probes) {
         let mut probes = fingerprint.probes();
-        let line = probes.next_below(self.count);
-        (line as usize * CACHE_LINE_BYTES - self.first_byte, probes)
+        let number = probes.next_bits();
+        (self.offset_of(number) - self.first_byte, probes)
+    }
+
+    /// Returns the byte offset of the line `reduce(number, count)`, by one multiplication.
+    #[inline(always)]
+    fn offset_of(&self, number: u64) -> usize {
+        reduce_to_multiple(number, self.count, CACHE_LINE_BYTES as u64) as usize
     }
 
     /// Returns the cache lines as rows of a row-local filter.
@@ -78,10 +84,7 @@ impl CacheLines {
 
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
-        prefetch(
-            region,
-            reduce(fingerprint.0, self.count) as usize * CACHE_LINE_BYTES,
-        );
+        prefetch(region, self.offset_of(fingerprint.0));
     }
 }
 

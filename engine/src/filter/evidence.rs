@@ -1,5 +1,6 @@
 //! The cells that decide about a key, and the reason for a verdict in words.
 
+use super::slot_key::SlotKey;
 use super::stamps::{StampWindow, most_equal};
 use super::{CellLayout, Verdict};
 use crate::bytes::{PackedCells, bit};
@@ -51,6 +52,8 @@ pub enum Requirement {
     NonZero,
     /// The value that the key would store.
     Equals(u64),
+    /// One more than the value of a slot with the key's fingerprint, or with a shortened one.
+    Shortened(SlotKey),
     /// A step in the window.
     InWindow(StampWindow),
     /// The key's fingerprint, above a step in the window.
@@ -70,6 +73,7 @@ impl Requirement {
         match self {
             Requirement::NonZero => value != 0,
             Requirement::Equals(required) => value == required,
+            Requirement::Shortened(key) => value != 0 && key.has(value - 1),
             Requirement::InWindow(window) => window.contains(value),
             Requirement::Stamped {
                 fingerprint,
@@ -90,7 +94,9 @@ impl Requirement {
             Requirement::Stamped {
                 stamp_bits, window, ..
             } => (window, value & ((1 << stamp_bits) - 1)),
-            Requirement::NonZero | Requirement::Equals(_) => return None,
+            Requirement::NonZero | Requirement::Equals(_) | Requirement::Shortened(_) => {
+                return None;
+            }
         };
         // A window has one age less for each step since the last New verdict.
         let since_base = (age_limit + 1).checked_sub(window.ages)?;
@@ -103,6 +109,7 @@ impl Requirement {
             Requirement::Equals(fingerprint) | Requirement::Stamped { fingerprint, .. } => {
                 Some(fingerprint)
             }
+            Requirement::Shortened(key) => Some(1 + key.place().1),
             Requirement::NonZero | Requirement::InWindow(_) => None,
         }
     }
@@ -217,6 +224,10 @@ impl Evidence {
             Requirement::NonZero if layout.max_value == 1 => "set".to_owned(),
             Requirement::NonZero => "above 0".to_owned(),
             Requirement::Equals(value) => layout.value_in_words(value),
+            Requirement::Shortened(key) => {
+                let value = layout.value_in_words(1 + key.place().1);
+                format!("{value}, or a shortened form of it")
+            }
             Requirement::Stamped { fingerprint, .. } => {
                 format!("{fingerprint} in the window")
             }

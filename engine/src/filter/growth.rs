@@ -57,10 +57,9 @@ impl AnyFilter {
                 growing.keys_left(registers),
                 growing.window().is_none().then(|| growing.wanted_rate()),
             ),
-            AnyFilter::Quotient(quotient) if quotient.doublings() > 0 => {
+            AnyFilter::Quotient(quotient) if quotient.grows() => {
                 let left = quotient.capacity().saturating_sub(registers.occupied());
-                let full = quotient.capacity() as f64 / quotient.fingerprints();
-                (1, 1, left as f64, Some(full.min(1.0)))
+                (1, 1, left as f64, Some(quotient.full_rate()))
             }
             _ => return None,
         };

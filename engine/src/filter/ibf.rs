@@ -45,7 +45,7 @@ use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
 use super::index_levels::FANOUT;
-use super::minimum_index::{MinimumIndex, first_least};
+use super::minimum_index::{Least, MAX_LEAST, MinimumIndex, first_least};
 use super::parameter::Parameter;
 use super::weighted_index::{Search, WeightedIndex};
 use super::{
@@ -56,7 +56,7 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The largest P: the chosen cells are collected before any of them changes.
-const MAX_P: usize = 64;
+const MAX_P: usize = MAX_LEAST;
 
 /// The geometry of an importance-aware Bloom filter.
 #[derive(Clone, Debug)]
@@ -239,8 +239,7 @@ impl Ibf {
         Some(self.cells.choice(region, &search[0]))
     }
 
-    /// Deletes from the P cells of least importance. A chosen cell is taken out of the index until
-    /// all are chosen.
+    /// Deletes from the P cells of least importance.
     #[inline(always)]
     fn delete_least<R: Region + ?Sized>(
         &self,
@@ -248,28 +247,15 @@ impl Ibf {
         registers: &mut Registers,
         index: &MinimumIndex,
     ) {
-        let mut chosen = [0; MAX_P];
-        let mut count = 0;
-        while count < self.p {
-            let Some(group) = index.find(region.bytes()) else {
-                break;
-            };
-            let of_group = chosen[..count]
-                .iter()
-                .filter(|&cell| cell / FANOUT == group);
-            let excluded = of_group.fold(0, |mask: u16, cell| mask | 1 << (cell % FANOUT));
-            let costs = self.cells.costs(region.bytes(), group, excluded);
-            let Some(first) = first_least(&costs) else {
-                break;
-            };
-            chosen[count] = group * FANOUT + first;
-            self.cells
-                .update_minimum(region, index, chosen[count], excluded | 1 << first);
-            count += 1;
-        }
-        for &cell in &chosen[..count] {
+        let mut lists = [Least::new(self.p); 2];
+        let costs = |group| self.cells.costs(region.bytes(), group);
+        let least = index.least_cells(region.bytes(), &mut lists, costs);
+        for &cell in least {
             self.lower(region, registers, cell);
-            self.cells.update_minimum(region, index, cell, 0);
+            // A cell that is still above 0 costs what it did.
+            if self.cells.value(region.bytes(), cell) == 0 {
+                self.cells.update_minimum(region, index, cell);
+            }
         }
     }
 
@@ -285,11 +271,11 @@ impl Ibf {
             let Some(group) = index.find(region.bytes()) else {
                 return;
             };
-            let costs = self.cells.costs(region.bytes(), group, 0);
+            let costs = self.cells.costs(region.bytes(), group);
             let cell = group * FANOUT + first_least(&costs).unwrap_or(0);
             self.cells.raise_priority(region, cell, self.priority);
             self.lower(region, registers, cell);
-            self.cells.update_minimum(region, index, cell, 0);
+            self.cells.update_minimum(region, index, cell);
         }
     }
 }

@@ -9,7 +9,7 @@
 use super::counters::Counters;
 use super::index_levels::{FANOUT, children};
 use super::minimum_index::{Costs, MinimumIndex, NEVER, least};
-use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex};
+use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex, place_of};
 use super::{Registers, Verdict};
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
 use crate::fingerprint::Fingerprint;
@@ -83,17 +83,18 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
+    /// Returns the importance of each cell, and 0 where there is none.
     #[inline(always)]
-    fn value(&self, i: usize) -> u32 {
-        self.values[i].into()
-    }
-
-    #[inline(always)]
-    fn importance(&self, i: usize) -> u16 {
-        match self.importance.is_empty() {
-            true => 0,
-            false => read_u16(self.importance, 2 * i),
+    fn importances(&self) -> [u32; FANOUT as usize] {
+        // A whole group, of known length, is read with vector instructions.
+        if let Ok(importance) = <&[u8; 2 * FANOUT as usize]>::try_from(self.importance) {
+            return std::array::from_fn(|i| read_u16(importance, 2 * i).into());
         }
+        let mut all = [0; FANOUT as usize];
+        for (one, bytes) in all.iter_mut().zip(self.importance.chunks_exact(2)) {
+            *one = read_u16(bytes, 0).into();
+        }
+        all
     }
 }
 
@@ -117,6 +118,22 @@ static INVERSES: [u32; 1024] = {
     }
     weights
 };
+
+/// Returns what a deletion from a cell with this value and importance costs, without priority.
+#[inline(always)]
+fn cost_in_use((value, importance): (u32, u16)) -> u32 {
+    match value {
+        0 => NEVER,
+        _ => importance.into(),
+    }
+}
+
+/// Returns what a deletion from a cell with this importance and priority costs.
+#[inline(always)]
+fn with_priority(importance: u16, priority: u32) -> u32 {
+    let sum = u32::from(importance).saturating_add(priority);
+    sum.min(NEVER - 1)
+}
 
 /// From this number of cells on, arrays begin at cache lines; below, the gaps would be too large a
 /// share.
@@ -242,26 +259,38 @@ impl ImportanceCells {
         }
     }
 
+    /// Returns the weights of the cells of a group, and 0 where there is none. There is no branch
+    /// per cell: which ones are in use cannot be predicted.
+    #[inline(always)]
+    fn weights(&self, group: &Group<'_>) -> [u32; FANOUT as usize] {
+        let numbers = match self.scheme {
+            Scheme::ProbabilisticValue => group.values.map(u32::from),
+            _ => group.importances(),
+        };
+        let greatest = numbers.iter().fold(0, |all, number| all | number);
+        let inverses = match (greatest as usize) < INVERSES.len() {
+            true => numbers.map(|number| INVERSES[number as usize % INVERSES.len()]),
+            false => numbers.map(|number| MAX_WEIGHT / number.max(1)),
+        };
+        let counts_always = self.scheme == Scheme::Probabilistic;
+        std::array::from_fn(|i| {
+            let counts = (group.values[i] != 0) | counts_always;
+            let is_cell = i < group.count;
+            inverses[i] * u32::from(counts & is_cell)
+        })
+    }
+
     /// Returns the cell in whose part of the total the target of a search lies.
     #[inline(always)]
     pub fn choice(&self, region: &[u8], search: &Search) -> Choice {
         let group = self.group(region, search.group);
-        let mut weights = [0u32; FANOUT as usize];
-        for (i, weight) in weights.iter_mut().enumerate().take(group.count) {
-            *weight = self.weight(group.value(i), group.importance(i));
-        }
-        let (mut sum, mut passed, mut before) = (0u64, 0, 0);
-        for weight in weights {
-            sum += u64::from(weight);
-            let passes = sum <= search.left;
-            passed += usize::from(passes);
-            before = if passes { sum } else { before };
-        }
+        let weights = self.weights(&group);
+        let (passed, before) = place_of(search.left, |i| weights[i % FANOUT as usize].into());
         // Damaged sums may promise more weight than there is.
         let passed = passed.min(group.count - 1);
         Choice {
             cell: search.group * FANOUT + passed as u64,
-            start: (search.target - search.left) + before,
+            start: search.target.wrapping_sub(search.left).wrapping_add(before),
             weight: weights[passed].into(),
         }
     }
@@ -276,31 +305,22 @@ impl ImportanceCells {
         }
     }
 
-    /// Returns what a deletion from each cell of a group costs; [`NEVER`] for cells whose bit is
-    /// set in `excluded`.
+    /// Returns what a deletion from each cell of a group costs.
     #[inline(always)]
-    pub fn costs(&self, region: &[u8], number: u64, excluded: u16) -> Costs {
+    pub fn costs(&self, region: &[u8], number: u64) -> Costs {
         let group = self.group(region, number);
-        let mut costs = [NEVER; FANOUT as usize];
-        let count = group.count;
-        if self.scheme == Scheme::MinimumPriority {
-            let at = self.priority_at + 4 * (number * FANOUT) as usize;
-            let priorities = region[at..at + 4 * count].chunks_exact(4);
-            for ((i, cost), priority) in costs.iter_mut().enumerate().zip(priorities) {
-                let sum = u32::from(group.importance(i)).saturating_add(read_u32(priority, 0));
-                *cost = sum.min(NEVER - 1);
-            }
-        } else if let Ok(importance) = <&[u8; 2 * FANOUT as usize]>::try_from(group.importance) {
-            // A whole group, of known length, is read with vector instructions.
-            costs = std::array::from_fn(|i| {
-                let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;
-                u32::from(read_u16(importance, 2 * i)) | if is_excluded { NEVER } else { 0 }
+        let importances = group.importances();
+        if self.scheme != Scheme::MinimumPriority {
+            return std::array::from_fn(|i| {
+                let is_in_use = (i < group.count) & (group.values[i] != 0);
+                importances[i] | if is_in_use { 0 } else { NEVER }
             });
-        } else {
-            for (i, cost) in costs.iter_mut().enumerate().take(count) {
-                let is_excluded = group.values[i] == 0 || excluded >> i & 1 != 0;
-                *cost = u32::from(group.importance(i)) | if is_excluded { NEVER } else { 0 };
-            }
+        }
+        let mut costs = [NEVER; FANOUT as usize];
+        let at = self.priority_at + 4 * (number * FANOUT) as usize;
+        let priorities = region[at..at + 4 * group.count].chunks_exact(4);
+        for ((cost, importance), priority) in costs.iter_mut().zip(importances).zip(priorities) {
+            *cost = with_priority(importance as u16, read_u32(priority, 0));
         }
         costs
     }
@@ -396,21 +416,36 @@ impl ImportanceCells {
                 let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
                 index.change(region, cell, old, new);
             }
-            Index::Minimum(index) => self.update_minimum(region, index, cell, 0),
+            Index::Minimum(index) => {
+                let (old, new) = match self.scheme {
+                    Scheme::MinimumPriority => {
+                        let at = self.priority_at + 4 * cell as usize;
+                        let priority = read_u32(region.bytes(), at);
+                        (
+                            with_priority(old.1, priority),
+                            with_priority(new.1, priority),
+                        )
+                    }
+                    _ => (cost_in_use(old), cost_in_use(new)),
+                };
+                let group = cell / FANOUT;
+                index.change(region, group, old, new, |region| {
+                    least(&self.costs(region, group))
+                });
+            }
         }
     }
 
-    /// Updates the minima over a cell as if excluded cells of its group did not exist.
+    /// Updates the minima over a cell.
     #[inline(always)]
     pub fn update_minimum<R: Region + ?Sized>(
         &self,
         region: &mut R,
         index: &MinimumIndex,
         cell: u64,
-        excluded: u16,
     ) {
         let group = cell / FANOUT;
-        let costs = self.costs(region.bytes(), group, excluded);
+        let costs = self.costs(region.bytes(), group);
         index.update(region, group, least(&costs));
     }
 

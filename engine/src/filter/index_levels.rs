@@ -1,6 +1,7 @@
 //! The levels of an index over cells: each node summarizes 16 cells, or 16 nodes below it.
 //!
-//! 16 cells are a group; group number g is the cells 16·g to 16·g + 15. With 1000 cells there are 63 nodes over cells and 4 nodes over those; these 4 are the top.
+//! 16 cells are a group; group number g is the cells 16·g to 16·g + 15. With 1000 cells there are
+//! 63 nodes over cells and 4 nodes over those; these 4 are the top.
 //! Finding a cell reads one group of 16 numbers per level, and so does a change: O(log n), with
 //! nodes of less than three bits per cell in total.
 

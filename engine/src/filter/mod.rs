@@ -85,9 +85,15 @@ mod preset;
 #[cfg(feature = "all-filters")]
 mod quotient_block;
 #[cfg(feature = "all-filters")]
+mod quotient_evidence;
+#[cfg(feature = "all-filters")]
 mod quotient_rebuild;
 #[cfg(feature = "all-filters")]
+mod quotient_sizes;
+#[cfg(feature = "all-filters")]
 mod quotient_table;
+#[cfg(feature = "all-filters")]
+mod quotient_update;
 mod recency_list;
 mod registers;
 #[cfg(not(target_family = "wasm"))]
@@ -97,6 +103,7 @@ mod sample_mask;
 mod signature;
 #[cfg(test)]
 mod skeleton;
+mod slot_key;
 mod spec;
 mod stamp_cells;
 mod stamp_sweep;
@@ -146,6 +153,7 @@ use crate::byte_size::ByteSize;
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
+use crate::simd::Vectors;
 
 /// The filter that [`advise`](crate::advise::advise) recommends if only the memory is known:
 /// `blocked` with its default parameters.
@@ -194,6 +202,17 @@ pub trait Filter: Sized {
     #[inline(always)]
     fn usual(&self) -> [Option<Self>; 2] {
         [None, None]
+    }
+
+    /// Whether the loop over a batch is compiled once more for the vector instructions that the
+    /// processor may have.
+    const USES_VECTORS: bool = false;
+
+    /// Returns the same filter, which computes with these vectors; None if it does not
+    /// [use](Filter::USES_VECTORS) them. The bytes and the verdicts do not depend on it.
+    #[inline(always)]
+    fn with_vectors(&self, _vectors: Vectors) -> Option<Self> {
+        None
     }
 
     /// Returns the number of cells. The load is the share of them in use.

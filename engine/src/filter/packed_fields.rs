@@ -12,7 +12,7 @@
 use super::union::in_turns;
 use super::{BuildError, CellLayout, Evidence, EvidenceCell, FilterSpec, Registers, Rows, Verdict};
 use crate::bytes::{read_u64, write_u64};
-use crate::fingerprint::{Fingerprint, reduce};
+use crate::fingerprint::{Fingerprint, reduce_to_multiple};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 
@@ -137,12 +137,19 @@ impl<const BYTES: usize> FieldGroups<BYTES> {
         self.count * u64::from(self.fields)
     }
 
+    /// Returns the byte offset of the group that a number chooses.
+    #[inline(always)]
+    fn offset_of(&self, number: u64) -> usize {
+        const { assert!(BYTES.is_power_of_two()) };
+        reduce_to_multiple(number, self.count, BYTES as u64) as usize
+    }
+
     /// Returns the byte offset of a key's group, and the key's value.
     #[inline(always)]
     pub fn locate(&self, fingerprint: Fingerprint) -> (usize, u64) {
         let mut probes = fingerprint.probes();
-        let group = probes.next_below(self.count) as usize;
-        (group * BYTES, 1 + probes.next_below(self.values()))
+        let at = self.offset_of(probes.next_bits());
+        (at, 1 + probes.next_below(self.values()))
     }
 
     /// Returns the groups as rows of a row-local filter.
@@ -163,8 +170,7 @@ impl<const BYTES: usize> FieldGroups<BYTES> {
 
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
-        let group = reduce(fingerprint.0, self.count) as usize;
-        prefetch(region, group * BYTES);
+        prefetch(region, self.offset_of(fingerprint.0));
     }
 
     /// Returns the false positive rate. The values of a group differ, so each of them is one

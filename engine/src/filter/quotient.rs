@@ -14,69 +14,89 @@
 //! byte per 64 slots are enough to find the remainders of each quotient
 //! (`quotient_table.rs`). A key is Seen if its remainder is among those of its quotient.
 //!
-//! **Growth.** With `doublings`=d the table starts with 1/2^d of the quotients, and with remainders
-//! that are d bits longer. When it is full, it doubles: the first bit of each remainder becomes the
-//! last bit of the quotient. At every size it holds the same fingerprints, so growth costs no
-//! accuracy: the error is that of a table that was made for the last size, whatever the number of
-//! doublings.
+//! **Growth.** With `doublings`=d the table starts with 1/2^d of the quotients. When it is full, it
+//! grows by about a fifth; four times make a doubling. Then a bit of each fingerprint that belonged
+//! to the remainder belongs to the quotient. Fingerprints start long enough to have `bits` left in a
+//! table of the last size, so growth costs no accuracy. But a key then takes `bits` + d bits while
+//! the table is small. With `longest`=l it takes at most l: keys that come later get longer
+//! fingerprints, and a bit per slot tells them apart (`slot_key.rs`). Each doubling adds 2^(−l) to the
+//! error, and a small table in a large memory needs no more bits per key than a large one.
 //!
 //! **Forgetting and merging.** The bytes follow from the set of fingerprints alone. To merge two
-//! tables is to write both in order; the result is what one table would be that had observed the
-//! keys of both. Removing a key also removes the others with the same fingerprint.
+//! tables is to write both in order; a key is Seen by the result if and only if it was Seen by one of
+//! them. If all fingerprints are equally long, the result is what one table would be that had
+//! observed the keys of both. Removing a key also removes the others with the same fingerprint.
 //!
 //! **Paper.** Pandey, Bender, Johnson, Patro, "A General-Purpose Counting Filter: Making Every Bit
 //! Count", 2017. Doubling by giving a remainder bit to the quotient: Bender and others, "Don't
-//! Thrash: How to Cache Your Hash on Flash", 2012.
+//! Thrash: How to Cache Your Hash on Flash", 2012. Fingerprints of several lengths: Dayan, Bercea,
+//! Reviriego, Pagh, "InfiniFilter: Expanding Filters to Infinity and Beyond", 2023; dividing those
+//! that are too short: Dayan, Bercea, Pagh, "Aleph Filter: To Infinity in Constant Time", 2024.
 //!
-//! **Departure.** Any number of quotients, by multiplication instead of cutting bits. Runs are
-//! sorted. The last size is known at creation, so fingerprints start long instead of becoming too
-//! short, as those of filters without a last size do.
+//! **Departure.** Any number of quotients, by multiplication instead of cutting bits, so that a table
+//! grows in smaller steps than by doubling. Runs are sorted. The last size is known at creation, so
+//! the fingerprints of the last doublings start long instead of becoming too short.
 
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
-use super::quotient_block::{MAX_WIDTH_BITS, SLOTS};
-use super::quotient_rebuild::{count_union, double, rebuild};
+use super::quotient_block::{Blocks, MAX_WIDTH_BITS, SLOTS};
+use super::quotient_evidence::evidence_of;
+use super::quotient_rebuild::{count_union, rebuild};
+use super::quotient_sizes::{SCALES, sizes};
 use super::quotient_table::{QuotientTable, quotients_in};
 use super::{
-    BuildError, CannotGrow, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation,
-    Registers, Verdict,
+    BuildError, CannotGrow, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers,
+    Verdict,
 };
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::{Region, SubRegion};
 use crate::rng::Generator;
 
-/// The first byte of the region is the number of doublings so far, for those who have no registers.
+/// The first byte of the region is the number of the present size, for those who have no registers.
 const HEADER_BYTES: usize = 1;
 /// A smaller table is not worth a doubling.
 const FEWEST_QUOTIENTS: u64 = SLOTS;
 const MAX_BITS: u64 = 32;
 const MAX_DOUBLINGS: u64 = 24;
-// The remainders of the first table are the longest.
-const _: () = assert!(MAX_BITS + MAX_DOUBLINGS <= MAX_WIDTH_BITS as u64);
-/// The register with the number of doublings so far.
-const DOUBLED: usize = 0;
+/// Shorter fingerprints would be divided too often.
+const LEAST_LONGEST: u64 = 12;
+/// Fingerprints of all lengths fit into the slots of the first table, which are the widest.
+const MAX_LONGEST: u64 = MAX_BITS + MAX_DOUBLINGS;
+const _: () = assert!(MAX_LONGEST < MAX_WIDTH_BITS as u64);
+// The number of a size fits into the header.
+const _: () = assert!(MAX_DOUBLINGS as usize * SCALES.len() < 256);
+/// The number of possible fingerprints is less than 2 to this power.
+const FINGERPRINT_BITS: u32 = 62;
+/// A block of at most so many bytes is in three cache lines or less.
+const SMALL_BLOCK: usize = 129;
+/// The register with the number of the present size.
+const SIZE: usize = 0;
 /// The register with the number of keys that were New and could not be recorded.
 const UNRECORDED: usize = 1;
+/// The register with the number of smallest parts of all keys that are Seen.
+const COVERED: usize = 2;
 
 /// The geometry of a quotient filter: its tables, from the first size to the last.
 #[derive(Clone, Debug)]
 pub struct Quotient {
-    tables: Box<[QuotientTable]>,
+    pub(super) tables: Box<[QuotientTable]>,
     region_bytes: u64,
+    /// The number of bits of a fingerprint, behind the point, that stands for one smallest part.
+    deepest: u32,
 }
 
 impl Quotient {
     #[inline(always)]
     fn table(&self, registers: &Registers) -> &QuotientTable {
-        self.table_number(registers.own()[DOUBLED])
+        self.table_number(registers.own()[SIZE])
     }
 
     #[inline(always)]
-    fn table_number(&self, doubled: u64) -> &QuotientTable {
-        &self.tables[(doubled as usize).min(self.tables.len() - 1)]
+    fn table_number(&self, size: u64) -> &QuotientTable {
+        &self.tables[(size as usize).min(self.tables.len() - 1)]
     }
 
     /// Returns the present table, for those who have no registers.
@@ -85,29 +105,24 @@ impl Quotient {
         self.table_number(region[0].into())
     }
 
-    /// Returns how often the first table can double.
-    pub(super) fn doublings(&self) -> u64 {
-        self.tables.len() as u64 - 1
-    }
-
-    fn last_table(&self) -> &QuotientTable {
+    pub(super) fn last_table(&self) -> &QuotientTable {
         self.table_number(u64::MAX)
     }
 
-    /// Returns the number of keys for which the last table is made.
-    pub(crate) fn capacity(&self) -> u64 {
-        self.last_table().capacity()
+    /// Returns the number of smallest parts for which a fingerprint stands.
+    #[inline(always)]
+    fn parts(&self, table: &QuotientTable, age: u32) -> u64 {
+        1 << (self.deepest - table.depth() + age)
     }
 
-    /// Returns the number of possible fingerprints.
-    pub(crate) fn fingerprints(&self) -> f64 {
-        let last = self.last_table();
-        let remainders = libm::exp2(f64::from(last.layout().width_bits));
-        // Two keys with the same 64 bits cannot be distinguished in any case.
-        (last.quotients() as f64 * remainders).min(libm::exp2(64.0))
+    /// Counts a fingerprint that was recorded.
+    #[inline(always)]
+    fn count_recorded(&self, registers: &mut Registers, table: &QuotientTable) {
+        *registers.occupied_mut() += 1;
+        registers.own_mut()[COVERED] += self.parts(table, 0);
     }
 
-    /// Doubles the table until a new key has room, and records it. If it has none in a table of
+    /// Enlarges the table until a new key has room, and records it. If it has none in a table of
     /// the last size either, the key is only counted.
     #[cold]
     #[inline(never)]
@@ -117,14 +132,14 @@ impl Quotient {
         registers: &mut Registers,
         fingerprint: Fingerprint,
     ) {
-        while self.double(region, registers) {
+        while self.enlarge(region, registers) {
             let table = *self.table(registers);
-            let key = table.locate(fingerprint);
-            if let Some(run) = table.run(&region.bytes()[HEADER_BYTES..], key.0)
+            let key = table.locate(fingerprint).place();
+            if registers.occupied() < table.capacity()
+                && let Some(run) = table.run(&region.bytes()[HEADER_BYTES..], key.0)
                 && table.insert(&mut Self::body(region), key, run)
             {
-                *registers.occupied_mut() += 1;
-                return;
+                return self.count_recorded(registers, &table);
             }
         }
         registers.own_mut()[UNRECORDED] += 1;
@@ -137,22 +152,38 @@ impl Quotient {
         SubRegion::new(region, HEADER_BYTES..length)
     }
 
-    /// Doubles the table. Returns false if it has its last size.
-    fn double<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers) -> bool {
-        let doubled = registers.own()[DOUBLED];
-        let sizes = self.tables.get(doubled as usize..);
-        let Some(&[from, to, ..]) = sizes else {
+    /// Enlarges the table to the next size that has a slot for every fingerprint. Returns false if
+    /// there is none.
+    fn enlarge<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers) -> bool {
+        let (present, from) = (registers.own()[SIZE] as usize, *self.table(registers));
+        let body = &region.bytes()[HEADER_BYTES..];
+        let larger = (present + 1..self.tables.len()).find_map(|size| {
+            let to = self.tables[size];
+            if from.surely_fits_into(body, &to) {
+                return Some((size, registers.occupied()));
+            }
+            let content = count_union([from, QuotientTable::NONE], [body, &[]], to);
+            content.fits.then_some((size, content.count))
+        });
+        let Some((size, count)) = larger else {
             return false;
         };
+        let to = self.tables[size];
         let bytes = region.bytes_mut(0..HEADER_BYTES + to.bytes());
-        double(&mut bytes[HEADER_BYTES..], from, to);
-        Self::set_doubled(bytes, registers, doubled + 1);
+        rebuild(
+            &mut bytes[HEADER_BYTES..],
+            from,
+            to,
+            (QuotientTable::NONE, &[]),
+        );
+        Self::set_size(bytes, registers, size);
+        *registers.occupied_mut() = count;
         true
     }
 
-    fn set_doubled(bytes: &mut [u8], registers: &mut Registers, doubled: u64) {
-        bytes[0] = doubled as u8;
-        registers.own_mut()[DOUBLED] = doubled;
+    fn set_size(bytes: &mut [u8], registers: &mut Registers, size: usize) {
+        bytes[0] = size as u8;
+        registers.own_mut()[SIZE] = size as u64;
     }
 }
 
@@ -196,6 +227,12 @@ impl Filter for Quotient {
                 0..=MAX_DOUBLINGS,
                 0,
             ),
+            Parameter::integer(
+                "longest",
+                "most bits stored for a key while the table is smaller than its last size",
+                LEAST_LONGEST..=MAX_LONGEST,
+                MAX_LONGEST,
+            ),
         ],
     };
 
@@ -203,28 +240,32 @@ impl Filter for Quotient {
     const MERGES: bool = true;
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
-        let width_bits = spec.integer("bits") as u32;
-        let smallest = QuotientTable::new(1, width_bits);
-        let bytes = (memory_bits / 8).saturating_sub(HEADER_BYTES as u64);
-        let blocks = bytes / smallest.layout().bytes() as u64;
+        let [bits, doublings, longest] =
+            ["bits", "doublings", "longest"].map(|name| spec.integer(name) as u32);
+        let is_marked = longest < bits + doublings;
+        let last = Blocks {
+            width_bits: bits + u32::from(is_marked),
+        };
+        let block_bytes = last.bytes() as u64;
+        let blocks = (memory_bits / 8).saturating_sub(HEADER_BYTES as u64) / block_bytes;
         if blocks == 0 {
             return Err(BuildError::TooSmall {
                 filter: spec.to_string(),
                 memory_bits,
-                minimum_bits: 8 * (HEADER_BYTES + smallest.layout().bytes()) as u64,
+                minimum_bits: 8 * (HEADER_BYTES as u64 + block_bytes),
             });
         }
         let quotients = quotients_in(blocks * SLOTS);
+        let bits = bits.min(FINGERPRINT_BITS - 1 - quotients.ilog2());
         let most = (quotients / FEWEST_QUOTIENTS).checked_ilog2().unwrap_or(0);
-        let doublings = (spec.integer("doublings") as u32).min(most);
+        let doublings = doublings.min(most);
         let first = quotients >> doublings;
-        let sizes = (0..=doublings)
-            .map(|doubled| QuotientTable::new(first << doubled, width_bits + doublings - doubled));
-        let tables: Box<[QuotientTable]> = sizes.collect();
-        let largest = tables.iter().map(|table| table.bytes()).max();
+        let tables = sizes(first, bits, doublings, longest, is_marked);
+        let largest = tables.last().map_or(0, QuotientTable::bytes);
         Ok(Quotient {
-            region_bytes: (HEADER_BYTES + largest.unwrap_or(0)) as u64,
-            tables,
+            region_bytes: (HEADER_BYTES + largest) as u64,
+            tables: tables.into(),
+            deepest: FINGERPRINT_BITS - 1 - first.ilog2(),
         })
     }
 
@@ -249,7 +290,9 @@ impl Filter for Quotient {
     }
 
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
-        (registers.occupied() as f64 / self.fingerprints()).min(1.0)
+        let table = self.last_table();
+        let parts = table.fingerprints() as f64 * self.parts(table, 0) as f64;
+        (registers.own()[COVERED] as f64 / parts).min(1.0)
     }
 
     fn comfortable_load(&self) -> Option<f64> {
@@ -283,15 +326,16 @@ impl Filter for Quotient {
         let table = *self.table(registers);
         let key = table.locate(observation.fingerprint);
         let body = &region.bytes()[HEADER_BYTES..];
-        let run = table.run(body, key.0);
-        if run.is_some_and(|run| table.holds(body, run, key.1)) {
+        let place = key.place();
+        let run = table.run(body, place.0);
+        if table.holder(body, key, run).is_some() {
             return Verdict::Seen;
         }
         let has_room = registers.occupied() < table.capacity();
         if let Some(run) = run.filter(|_| has_room)
-            && table.insert(&mut Self::body(region), key, run)
+            && table.insert(&mut Self::body(region), place, run)
         {
-            *registers.occupied_mut() += 1;
+            self.count_recorded(registers, &table);
         } else {
             self.record_in_larger(region, registers, observation.fingerprint);
         }
@@ -301,10 +345,10 @@ impl Filter for Quotient {
     #[inline(always)]
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict {
         let table = self.table(registers);
-        let (quotient, remainder) = table.locate(fingerprint);
+        let key = table.locate(fingerprint);
         let body = &region[HEADER_BYTES..];
-        let run = table.run(body, quotient);
-        Verdict::seen_if(run.is_some_and(|run| table.holds(body, run, remainder)))
+        let run = table.run(body, key.place().0);
+        Verdict::seen_if(table.holder(body, key, run).is_some())
     }
 
     /// Other keys with the same fingerprint go with it.
@@ -315,24 +359,31 @@ impl Filter for Quotient {
         fingerprint: Fingerprint,
     ) -> Verdict {
         let table = self.table(registers);
-        let removed = table.remove(&mut Self::body(region), table.locate(fingerprint));
-        *registers.occupied_mut() -= u64::from(removed);
-        Verdict::seen_if(removed)
+        let key = table.locate(fingerprint);
+        let body = &region.bytes()[HEADER_BYTES..];
+        let holder = table.holder(body, key, table.run(body, key.place().0));
+        let removed = holder.and_then(|it| table.remove(&mut Self::body(region), it));
+        let Some(age) = removed else {
+            return Verdict::New;
+        };
+        *registers.occupied_mut() -= 1;
+        registers.own_mut()[COVERED] -= self.parts(table, age);
+        Verdict::Seen
     }
 
     fn cell_layout(&self) -> CellLayout {
-        let widest = self.tables[0].layout().width_bits;
+        let widest = self.tables.iter().map(|it| it.layout().width_bits).max();
         CellLayout {
             cell: "slot",
             content: "fingerprint",
             row: "run",
             row_cells: SLOTS,
-            max_value: 1 << widest,
+            max_value: 1 << widest.unwrap_or(0),
             loss: "not recorded, because the table was full",
         }
     }
 
-    /// Returns the remainder plus one.
+    /// Returns the slot's value plus one.
     fn cell(&self, region: &[u8], index: u64) -> u64 {
         let (table, body) = (self.table_in(region), &region[HEADER_BYTES..]);
         match index < table.slots() && table.is_used(body, index) {
@@ -341,45 +392,12 @@ impl Filter for Quotient {
         }
     }
 
-    /// The metadata of the blocks that lead to the run are links.
     fn evidence(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Evidence {
-        let (table, body) = (self.table(registers), &region[HEADER_BYTES..]);
-        let (quotient, remainder) = table.locate(fingerprint);
-        let (layout, own) = (table.layout(), quotient / SLOTS);
-        let run = table.run(body, quotient);
-        let slots = run.map_or(0..0, |run| run.slots());
-        let slot = |index| EvidenceCell {
-            index,
-            offset_bits: 8 * HEADER_BYTES as u64 + layout.slot_bit(index),
-            width_bits: layout.width_bits,
-            meaning: "slot",
-            value: 1 + layout.remainder(body, index),
-        };
-        let mut evidence =
-            Evidence::any_equal(quotient, 1 + remainder, &mut slots.clone().map(slot));
-        let first = table.last_short_offset(body, own).unwrap_or(0);
-        // Where a run ends is also read if the quotient has none.
-        let last = match run {
-            Some(run) => (run.end.max(quotient + 1) - 1) / SLOTS,
-            None => table.blocks() - 1,
-        };
-        let mut link = |meaning, block: u64, at: usize, width_bits| {
-            let offset_bits = 8 * (HEADER_BYTES + at) as u64;
-            let index = block * SLOTS;
-            let cell = EvidenceCell::read(meaning, index, offset_bits, width_bits, region);
-            evidence.links.push(cell);
-        };
-        for block in first..=own {
-            link("offset", block, layout.offset_at(block), 8);
-            link("occupied bits", block, layout.occupied_at(block), 64);
-        }
-        for block in first..=last {
-            link("run ends", block, layout.ends_at(block), 64);
-        }
-        evidence
+        let table = self.table(registers);
+        evidence_of(table, region, HEADER_BYTES, table.locate(fingerprint))
     }
 
-    /// Takes the union of the fingerprints, and doubles the table as often as it needs.
+    /// Takes the union of what is Seen, and enlarges the table as often as it needs.
     fn merge(
         &self,
         region: &mut [u8],
@@ -388,25 +406,21 @@ impl Filter for Quotient {
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
         let (own, others) = (*self.table(registers), *self.table(other_registers));
-        let other = &other[HEADER_BYTES..];
-        let least = registers.own()[DOUBLED].max(other_registers.own()[DOUBLED]);
-        let sizes = self.tables.get(least as usize..).unwrap_or(&[]);
-        let (count, fits) = count_union([own, others], [&region[HEADER_BYTES..], other], sizes);
-        let size = sizes
-            .iter()
-            .zip(fits)
-            .position(|(size, fits)| fits && count <= size.capacity());
-        let Some(size) = size else {
+        let (body, other) = (&region[HEADER_BYTES..], &other[HEADER_BYTES..]);
+        let least = registers.own()[SIZE].max(other_registers.own()[SIZE]) as usize;
+        let found = (least..self.tables.len()).find_map(|size| {
+            let table = self.tables[size];
+            let content = count_union([own, others], [body, other], table);
+            (content.fits && content.count <= table.capacity()).then_some((size, content))
+        });
+        let Some((size, content)) = found else {
             return Err("together they hold more keys than the table has room for");
         };
-        rebuild(
-            &mut region[HEADER_BYTES..],
-            own,
-            sizes[size],
-            (others, other),
-        );
-        Self::set_doubled(region, registers, least + size as u64);
-        *registers.occupied_mut() = count;
+        let table = self.tables[size];
+        rebuild(&mut region[HEADER_BYTES..], own, table, (others, other));
+        Self::set_size(region, registers, size);
+        *registers.occupied_mut() = content.count;
+        registers.own_mut()[COVERED] = content.parts * self.parts(&table, 0);
         registers.own_mut()[UNRECORDED] += other_registers.own()[UNRECORDED];
         registers.count_others(other_registers);
         Ok(())
@@ -416,19 +430,14 @@ impl Filter for Quotient {
     /// quotient, fingerprints are as long as before. So all tables up to the present last one stay
     /// the same, and twice as many keys have twice the error.
     fn grown(&self, spec: &FilterSpec, memory_bits: u64) -> Result<(FilterSpec, u64), CannotGrow> {
-        let (bits, first) = (spec.integer("bits"), self.tables[0].quotients());
+        let (bits, last) = (spec.integer("bits"), self.last_table());
         let larger = |more: u64| {
-            let doublings = self.doublings() + more;
-            let last = QuotientTable::new(first << doublings, (bits - more) as u32);
+            let doublings = u64::from(last.level()) + more;
             let spec = spec.with("bits", &(bits - more).to_string()).ok()?;
             let spec = spec.with("doublings", &doublings.to_string()).ok()?;
-            let memory_bits = 8 * (HEADER_BYTES + last.bytes()) as u64;
+            let memory_bits = 8 * (HEADER_BYTES + last.doubled(more as u32).bytes()) as u64;
             let larger = Self::build(&spec, memory_bits).ok()?;
-            let sizes = |tables: &[QuotientTable]| -> Vec<(u64, u32)> {
-                let size = |it: &QuotientTable| (it.quotients(), it.layout().width_bits);
-                tables.iter().map(size).collect()
-            };
-            let same = sizes(&larger.tables).starts_with(&sizes(&self.tables));
+            let same = larger.tables.starts_with(&self.tables);
             same.then_some((spec, memory_bits.max(8 * larger.region_bytes)))
         };
         let possible: Vec<_> = (1..bits).map_while(larger).collect();
@@ -443,13 +452,19 @@ impl Filter for Quotient {
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
         let table = self.table_in(region);
-        let (quotient, _) = table.locate(fingerprint);
+        let (quotient, _) = table.locate(fingerprint).place();
         let layout = table.layout();
         let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
-        let slot = HEADER_BYTES + (layout.slot_bit(quotient) / 8) as usize;
         prefetch(region, block);
-        prefetch(region, block + 16);
-        prefetch(region, slot + 8);
+        if layout.bytes() <= SMALL_BLOCK {
+            // All of it: slots are moved up.
+            prefetch(region, block + 64);
+            prefetch(region, block + layout.bytes() - 1);
+        } else {
+            let slot = HEADER_BYTES + (layout.slot_bit(quotient) / 8) as usize;
+            prefetch(region, block + 16);
+            prefetch(region, slot + 8);
+        }
     }
 
     /// The more slots the runs before a block reach into it, the further away is a free slot.
@@ -462,12 +477,16 @@ impl Filter for Quotient {
         fingerprint: Fingerprint,
     ) {
         let table = self.table(registers);
-        let (quotient, _) = table.locate(fingerprint);
+        let (quotient, _) = table.locate(fingerprint).place();
         let layout = table.layout();
         let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
         if quotient % SLOTS + 8 * u64::from(region[block]) >= SLOTS {
-            prefetch(region, block + layout.bytes());
-            prefetch(region, block + layout.bytes() + 16);
+            let next = block + layout.bytes();
+            prefetch(region, next);
+            prefetch(region, next + 64);
+            if layout.bytes() <= SMALL_BLOCK {
+                prefetch(region, next + layout.bytes() - 1);
+            }
         }
     }
 }

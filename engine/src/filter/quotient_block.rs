@@ -28,7 +28,7 @@ const REMAINDERS_AT: usize = 17;
 const WORD_BITS: u32 = u64::BITS;
 
 /// Where the parts of a block are, for remainders of one width.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
     /// The number of bits of a remainder, from 1 to [`MAX_WIDTH_BITS`].
     pub width_bits: u32,
@@ -155,28 +155,36 @@ impl Blocks {
         }
     }
 
-    /// Moves the slots `from..to` of a block up by one.
+    /// Moves the slots `from..to` of a block up by one. The contents of `from` do not matter then.
     #[inline(always)]
     fn move_up(self, bytes: &mut [u8], block: u64, from: u64, to: u64) {
-        if from == to {
+        // In a damaged table, `to` may be before `from`.
+        if from >= to {
             return;
         }
         let width = self.width_bits;
         let (low_bit, high_bit) = (from as u32 * width, (to as u32 + 1) * width);
         let (low, high) = (low_bit / WORD_BITS, (high_bit - 1) / WORD_BITS);
         let area = self.start(block) + REMAINDERS_AT;
-        let word_at = |word: u32| area + 8 * word as usize;
-        let mut word = read_u64(bytes, word_at(high));
-        for index in (low..=high).rev() {
-            let below = match index {
-                0 => 0,
-                _ => read_u64(bytes, word_at(index - 1)),
-            };
-            let moved = word << width | below >> (WORD_BITS - width);
-            let changed = part(index, low_bit, high_bit);
-            write_u64(bytes, word_at(index), word & !changed | moved & changed);
+        let words = &mut bytes[area + 8 * low as usize..area + 8 * (high as usize + 1)];
+        let last = words.len() - 8;
+        let (first_word, last_word) = (read_u64(words, 0), read_u64(words, last));
+        let mut word = last_word;
+        for at in (8..=last).rev().step_by(8) {
+            let below = read_u64(words, at - 8);
+            write_u64(words, at, word << width | below >> (WORD_BITS - width));
             word = below;
         }
+        write_u64(words, 0, word << width);
+        // The slots before and behind, in the same words, stay.
+        let behind = !part(high, 0, high_bit);
+        write_u64(
+            words,
+            last,
+            read_u64(words, last) & !behind | last_word & behind,
+        );
+        let before = part(low, 0, low_bit);
+        write_u64(words, 0, read_u64(words, 0) & !before | first_word & before);
     }
 
     /// Moves the slots after `removed` up to `last` down by one and empties `last`.
@@ -227,7 +235,7 @@ impl Blocks {
 
 /// Returns a word with the bits `from..to` set.
 #[inline(always)]
-fn span(from: u64, to: u64) -> u64 {
+pub(super) fn span(from: u64, to: u64) -> u64 {
     let below = |bit: u64| match bit {
         64.. => u64::MAX,
         _ => (1 << bit) - 1,

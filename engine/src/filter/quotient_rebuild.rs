@@ -1,112 +1,170 @@
-//! Reads a quotient table in order, and writes one in order: for doubling and for merging.
+//! Reads a quotient table in order, and writes one in order: for growth and for merging.
 //!
-//! All sizes of a table hold the same fingerprints: quotient and remainder are the high and the low
-//! bits of one number, and a table with twice the quotients has remainders that are one bit
-//! shorter. So the fingerprints of a table come out sorted, and can be written into a table of
-//! another size in the same order, in one pass.
+//! Tables of all sizes hold the same fingerprints, and each keeps them in the same order. So the
+//! fingerprints of a table come out sorted, and can be written into a table of another size in one
+//! pass. Fingerprints that would become too short in the new table are divided: one that stands for
+//! 2^a parts becomes two that stand for 2^(a−1) each.
 //!
 //! The new table is written over the old one. The old bytes are first moved to the end of the new
 //! table, then read from there while the new table is written from its start. Near the end the
-//! writer would overtake the reader; fingerprints wait in a queue until the reader has left the
-//! bytes that they need. The queue stays short, because a fingerprint has nearly the same place,
-//! relative to the size, in both tables.
-
-use std::collections::VecDeque;
+//! writer would overtake the reader; fingerprints wait until the reader has left the bytes that they
+//! need. Few wait, because a fingerprint has nearly the same place, relative to the size, in both
+//! tables.
 
 use super::quotient_block::SLOTS;
 use super::quotient_table::QuotientTable;
+use super::slot_key::Interval;
 
-/// A quotient and a remainder as one number, the same in tables of all sizes.
-pub(super) type StoredFingerprint = u128;
-
-/// Reads the fingerprints of a table in rising order. The bytes of the table are given with each
-/// call, because others may be written meanwhile.
+/// Reads the fingerprints of a table in rising order, block by block. The bytes of the table are
+/// given with each call, because others may be written meanwhile.
 #[derive(Clone, Debug)]
-pub(super) struct TableReader {
+struct TableReader {
     table: QuotientTable,
-    /// The block of the present quotient, and its occupied bits after that quotient.
+    /// How many bits longer the fingerprints are to be.
+    longer_bits: u32,
+    /// The block whose quotients come next.
     block: u64,
-    occupied: Option<u64>,
-    quotient: u64,
-    /// The slot to read next, and whether it belongs to the present quotient.
+    /// The first slot that was not read.
     slot: u64,
-    is_within_run: bool,
 }
 
 impl TableReader {
-    pub fn new(table: QuotientTable) -> Self {
+    /// Returns a reader that gives fingerprints of so many bits behind the point.
+    fn new(table: QuotientTable, depth: u32) -> Self {
         TableReader {
             table,
+            longer_bits: depth - table.depth(),
             block: 0,
-            occupied: None,
-            quotient: 0,
             slot: 0,
-            is_within_run: false,
         }
     }
 
-    /// Returns the next fingerprint; None at the end.
-    pub fn next(&mut self, bytes: &[u8]) -> Option<StoredFingerprint> {
-        let layout = self.table.layout();
-        if !self.is_within_run {
-            self.quotient = self.next_quotient(bytes)?;
-            self.slot = self.slot.max(self.quotient);
+    /// Appends the fingerprints of the quotients of the next block. Returns false at the end.
+    fn read_block(&mut self, bytes: &[u8], intervals: &mut Vec<Interval>) -> bool {
+        if self.block >= self.table.blocks() {
+            return false;
         }
-        // Only a damaged table has a run without an end.
-        if self.slot >= self.table.slots() {
-            return None;
-        }
-        let remainder = layout.remainder(bytes, self.slot);
-        self.is_within_run = !layout.is_end(bytes, self.slot);
-        self.slot += 1;
-        Some(u128::from(self.quotient) << layout.width_bits | u128::from(remainder))
-    }
-
-    fn next_quotient(&mut self, bytes: &[u8]) -> Option<u64> {
-        let layout = self.table.layout();
-        loop {
-            let occupied = match self.occupied {
-                Some(occupied) => occupied,
-                None if self.block < self.table.blocks() => layout.occupied(bytes, self.block),
-                None => return None,
-            };
-            if occupied != 0 {
-                self.occupied = Some(occupied & (occupied - 1));
-                return Some(self.block * SLOTS + u64::from(occupied.trailing_zeros()));
+        let (layout, cut, slots) = (self.table.layout(), self.table.cut(), self.table.slots());
+        let first_quotient = self.block * SLOTS;
+        let mut occupied = layout.occupied(bytes, self.block);
+        let (mut slot, longer) = (self.slot, self.longer_bits);
+        while occupied != 0 {
+            let quotient = first_quotient + u64::from(occupied.trailing_zeros());
+            occupied &= occupied - 1;
+            slot = slot.max(quotient);
+            let first = intervals.len();
+            loop {
+                // Only a damaged table has a run without an end.
+                if slot >= slots {
+                    self.block = self.table.blocks();
+                    return true;
+                }
+                if let Some(it) = cut.interval(quotient, layout.remainder(bytes, slot)) {
+                    intervals.push(Interval {
+                        start: it.start << longer,
+                        age: it.age + longer,
+                    });
+                }
+                slot += 1;
+                if layout.is_end(bytes, slot - 1) {
+                    break;
+                }
             }
-            self.block += 1;
-            self.occupied = None;
+            // Slots are in the order of their values; if fingerprints are of several lengths, that
+            // is not always the order of what they stand for.
+            if cut.ages > 0 && intervals.len() > first + 1 {
+                intervals[first..].sort_unstable_by_key(|it| it.start);
+            }
         }
+        self.block += 1;
+        self.slot = slot;
+        true
     }
 
     /// Returns the first byte that is still needed.
     fn needed_from(&self) -> usize {
-        self.table.layout().offset_at(self.block)
+        match self.block < self.table.blocks() {
+            true => self.table.layout().offset_at(self.block),
+            false => usize::MAX,
+        }
     }
 }
 
-/// Reads the fingerprints of two tables in rising order. One that is in both comes once.
+/// Reads the fingerprints of two tables in rising order. One that is also in the other table comes
+/// once, and of a fingerprint and a shortened form of it only the shortened one.
 #[derive(Clone, Debug)]
 struct Union {
     readers: [TableReader; 2],
-    heads: [Option<StoredFingerprint>; 2],
+    /// What was read and has not been returned, from `next` on.
+    read: [Vec<Interval>; 2],
+    next: [usize; 2],
+    /// The end of the last interval.
+    covered: u64,
 }
 
 impl Union {
-    fn new(tables: [QuotientTable; 2], bytes: [&[u8]; 2]) -> Self {
-        let mut readers = tables.map(TableReader::new);
-        let heads = [readers[0].next(bytes[0]), readers[1].next(bytes[1])];
-        Union { readers, heads }
+    fn new(tables: [QuotientTable; 2], depth: u32) -> Self {
+        Union {
+            readers: tables.map(|table| TableReader::new(table, depth)),
+            read: [Vec::new(), Vec::new()],
+            next: [0; 2],
+            covered: 0,
+        }
     }
 
-    fn next(&mut self, bytes: [&[u8]; 2]) -> Option<StoredFingerprint> {
-        let least = self.heads.iter().flatten().min().copied()?;
-        for (index, head) in self.heads.iter_mut().enumerate() {
-            if *head == Some(least) {
-                *head = self.readers[index].next(bytes[index]);
+    /// Returns the next fingerprint of one table.
+    fn head(&mut self, which: usize, bytes: &[u8]) -> Option<Interval> {
+        while self.next[which] == self.read[which].len() {
+            self.read[which].clear();
+            self.next[which] = 0;
+            if !self.readers[which].read_block(bytes, &mut self.read[which]) {
+                return None;
             }
         }
-        Some(least)
+        self.read[which].get(self.next[which]).copied()
+    }
+
+    /// Appends at least one fingerprint. Returns false at the end.
+    fn read(&mut self, bytes: [&[u8]; 2], intervals: &mut Vec<Interval>) -> bool {
+        // Nothing is in both.
+        if self.readers[1].table.blocks() == 0 {
+            return self.readers[0].read_block(bytes[0], intervals);
+        }
+        loop {
+            let heads = [self.head(0, bytes[0]), self.head(1, bytes[1])];
+            // The longer one of two that start together comes first, and covers the other.
+            let which = match heads {
+                [Some(own), Some(other)] => {
+                    usize::from((other.start, own.age) < (own.start, other.age))
+                }
+                [own, _] => usize::from(own.is_none()),
+            };
+            let Some(next) = heads[which] else {
+                return false;
+            };
+            self.next[which] += 1;
+            if next.start >= self.covered {
+                self.covered = next.end();
+                intervals.push(next);
+                return true;
+            }
+        }
+    }
+}
+
+/// Divides fingerprints, from one on, so that none is older than `ages`.
+fn divide(intervals: &mut Vec<Interval>, first: usize, ages: u32) {
+    if intervals[first..].iter().all(|it| it.age <= ages) {
+        return;
+    }
+    let whole = intervals.split_off(first);
+    for it in whole {
+        let age = it.age.min(ages);
+        let parts = 0..1u64 << (it.age - age);
+        intervals.extend(parts.map(|part| Interval {
+            start: it.start.saturating_add(part << age),
+            age,
+        }));
     }
 }
 
@@ -118,9 +176,10 @@ struct TableWriter {
     cleared: u64,
     /// The number of blocks whose offset is written.
     offsets: u64,
-    quotient: Option<u64>,
     /// The slot after the last one written.
     slot: u64,
+    /// The values of one run.
+    values: Vec<u64>,
 }
 
 impl TableWriter {
@@ -129,39 +188,72 @@ impl TableWriter {
             table,
             cleared: 0,
             offsets: 0,
-            quotient: None,
             slot: 0,
+            values: Vec::new(),
         }
     }
 
-    fn quotient_of(&self, fingerprint: StoredFingerprint) -> u64 {
-        (fingerprint >> self.table.layout().width_bits) as u64
+    /// Writes whole runs, and returns of how many fingerprints. Bytes from `limit` on are still
+    /// needed. The last run is not whole, unless the fingerprints are the last of all.
+    fn write(
+        &mut self,
+        bytes: &mut [u8],
+        intervals: &[Interval],
+        limit: usize,
+        are_last: bool,
+    ) -> usize {
+        let cut = self.table.cut();
+        let place = |at: usize| {
+            let it = intervals.get(at)?;
+            Some(cut.place(it.start >> it.age, it.age))
+        };
+        let (mut written, mut next) = (0, place(0));
+        while let Some((quotient, value)) = next {
+            self.values.clear();
+            self.values.push(value);
+            let mut end = written;
+            next = loop {
+                end += 1;
+                match place(end) {
+                    Some((same, value)) if same == quotient => self.values.push(value),
+                    other => break other,
+                }
+            };
+            if (next.is_none() && !are_last) || !self.write_run(bytes, quotient, limit) {
+                break;
+            }
+            written = end;
+        }
+        written
     }
 
-    /// Returns the slot of a fingerprint that comes next.
-    fn slot_of(&self, fingerprint: StoredFingerprint) -> u64 {
-        self.slot.max(self.quotient_of(fingerprint))
-    }
-
-    /// Returns the byte after the block with a slot.
-    fn end_of_block(&self, slot: u64) -> usize {
-        self.table.layout().offset_at(slot / SLOTS + 1)
-    }
-
-    fn push(&mut self, bytes: &mut [u8], fingerprint: StoredFingerprint) {
+    /// Writes the values as a run. Returns false, and changes nothing, if bytes from `limit` on would
+    /// be overwritten.
+    #[inline]
+    fn write_run(&mut self, bytes: &mut [u8], quotient: u64, limit: usize) -> bool {
         let layout = self.table.layout();
-        let (quotient, slot) = (self.quotient_of(fingerprint), self.slot_of(fingerprint));
-        self.clear_to(bytes, slot / SLOTS + 1);
-        if self.quotient == Some(quotient) {
-            layout.set_end(bytes, slot - 1, false);
-        } else {
-            self.write_offsets(bytes, quotient / SLOTS + 1);
-            layout.set_occupied(bytes, quotient, true);
+        let first = self.slot.max(quotient);
+        let end = first + self.values.len() as u64;
+        // A run behind the last slot occurs only if the old table was damaged.
+        if end > self.table.slots() {
+            return true;
         }
-        let mask = (1u128 << layout.width_bits) - 1;
-        layout.set_remainder(bytes, slot, (fingerprint & mask) as u64);
-        layout.set_end(bytes, slot, true);
-        (self.quotient, self.slot) = (Some(quotient), slot + 1);
+        let blocks = (end - 1) / SLOTS + 1;
+        if layout.offset_at(blocks) > limit {
+            return false;
+        }
+        self.clear_to(bytes, blocks);
+        self.write_offsets(bytes, quotient / SLOTS + 1);
+        layout.set_occupied(bytes, quotient, true);
+        if self.values.len() > 1 {
+            self.values.sort_unstable();
+        }
+        for (slot, &value) in (first..).zip(&self.values) {
+            layout.set_remainder(bytes, slot, value);
+        }
+        layout.set_end(bytes, end - 1, true);
+        self.slot = end;
+        true
     }
 
     fn finish(&mut self, bytes: &mut [u8]) {
@@ -169,6 +261,7 @@ impl TableWriter {
         self.write_offsets(bytes, self.table.blocks());
     }
 
+    #[inline]
     fn clear_to(&mut self, bytes: &mut [u8], blocks: u64) {
         if self.cleared < blocks {
             let layout = self.table.layout();
@@ -178,6 +271,7 @@ impl TableWriter {
     }
 
     /// Writes the offsets of blocks before whose quotients everything is written.
+    #[inline]
     fn write_offsets(&mut self, bytes: &mut [u8], blocks: u64) {
         for block in self.offsets..blocks {
             let offset = self.slot.saturating_sub(block * SLOTS);
@@ -187,62 +281,65 @@ impl TableWriter {
     }
 }
 
-/// Turns the table `from`, at the start of the bytes, into the table `to`, which has the same
-/// fingerprints and those of another table. The result has room for all of them.
+/// Turns the table `from`, at the start of the bytes, into the table `to`, which is not smaller and
+/// has the same fingerprints and those of another table. The result has [room](count_union) for
+/// all of them.
 pub(super) fn rebuild(
     bytes: &mut [u8],
     from: QuotientTable,
     to: QuotientTable,
     (other, other_bytes): (QuotientTable, &[u8]),
 ) {
-    let moved_by = to.bytes() - from.bytes();
+    let moved_by = to.bytes().saturating_sub(from.bytes());
     bytes.copy_within(..from.bytes(), moved_by);
-    let mut union = Union::new([from, other], [&bytes[moved_by..], other_bytes]);
+    let mut union = Union::new([from, other], to.depth());
     let mut writer = TableWriter::new(to);
-    let mut waiting: VecDeque<StoredFingerprint> = VecDeque::new();
+    let mut waiting: Vec<Interval> = Vec::new();
     loop {
-        let next = union.next([&bytes[moved_by..], other_bytes]);
-        waiting.extend(next);
-        let needed_from = match next {
-            Some(_) => moved_by + union.readers[0].needed_from(),
-            None => usize::MAX,
-        };
-        while let Some(&first) = waiting.front() {
-            if writer.end_of_block(writer.slot_of(first)) > needed_from {
-                break;
-            }
-            writer.push(bytes, first);
-            waiting.pop_front();
-        }
-        if next.is_none() {
+        let first = waiting.len();
+        let is_at_end = !union.read([&bytes[moved_by..], other_bytes], &mut waiting);
+        divide(&mut waiting, first, to.cut().ages);
+        let limit = moved_by.saturating_add(union.readers[0].needed_from());
+        let written = writer.write(bytes, &waiting, limit, is_at_end);
+        waiting.drain(..written);
+        if is_at_end {
             break;
         }
     }
     writer.finish(bytes);
 }
 
-/// Doubles a table in place.
-pub(super) fn double(bytes: &mut [u8], from: QuotientTable, to: QuotientTable) {
-    rebuild(bytes, from, to, (QuotientTable::new(0, 1), &[]));
+/// What a table of some size would hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    /// The number of fingerprints.
+    pub count: u64,
+    /// The number of parts, as small as for new keys, that they stand for.
+    pub parts: u64,
+    /// Whether there is a slot for each.
+    pub fits: bool,
 }
 
-/// Counts the fingerprints of two tables, and those of them for which each table of `sizes` has no
-/// slot.
+/// Returns what a table of a size would hold with the fingerprints of two tables.
 pub(super) fn count_union(
     tables: [QuotientTable; 2],
     bytes: [&[u8]; 2],
-    sizes: &[QuotientTable],
-) -> (u64, Vec<bool>) {
-    let mut union = Union::new(tables, bytes);
-    let mut writers: Vec<TableWriter> =
-        sizes.iter().map(|&table| TableWriter::new(table)).collect();
-    let mut count = 0;
-    while let Some(fingerprint) = union.next(bytes) {
-        count += 1;
-        for writer in &mut writers {
-            writer.slot = writer.slot_of(fingerprint) + 1;
+    size: QuotientTable,
+) -> Content {
+    let mut union = Union::new(tables, size.depth());
+    let (mut count, mut parts, mut slot) = (0, 0, 0);
+    let mut intervals = Vec::new();
+    while union.read(bytes, &mut intervals) {
+        divide(&mut intervals, 0, size.cut().ages);
+        for it in intervals.drain(..) {
+            count += 1;
+            parts += it.end() - it.start;
+            slot = size.cut().place(it.start >> it.age, it.age).0.max(slot) + 1;
         }
     }
-    let fits = writers.iter().map(|it| it.slot <= it.table.slots());
-    (count, fits.collect())
+    Content {
+        count,
+        parts,
+        fits: slot <= size.slots(),
+    }
 }

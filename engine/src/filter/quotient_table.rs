@@ -1,10 +1,9 @@
-//! A quotient table of one size: finds runs, inserts remainders and takes them out.
+//! A quotient table of one size: finds the runs and slots of keys.
 //!
-//! A fingerprint times the number of quotients is a number with a whole part, the **quotient**, and
-//! a fraction, whose highest bits are the **remainder**. The remainders of one quotient are a *run*:
-//! sorted, in adjacent slots, not before the slot with the quotient's number. Runs are in the order
-//! of their quotients, and each starts as early as the runs before it allow. So the bytes of a table
-//! follow from the set of its fingerprints, whatever the order in which they came.
+//! Each key has a **quotient** and a **slot value** (`slot_key.rs`). The values of one quotient are a
+//! *run*: sorted, in adjacent slots, not before the slot with the quotient's number. Runs are in the
+//! order of their quotients, and each starts as early as the runs before it allow. So the bytes of a
+//! table follow from the set of its fingerprints, whatever the order in which they came.
 //!
 //! Which run belongs to a quotient is found by counting: the n-th occupied quotient has the n-th
 //! run end. The offset of a block says where the runs of its own quotients begin, so the count
@@ -17,8 +16,8 @@
 use std::ops::Range;
 
 use super::quotient_block::{Blocks, LONG_OFFSET, SLOTS, select};
+use super::slot_key::{SlotCut, SlotKey, WHOLE};
 use crate::fingerprint::Fingerprint;
-use crate::region::Region;
 
 /// The share of quotients, in percent, that a table holds keys for. Beyond it clusters become long.
 const FULL_PERCENT: u64 = 95;
@@ -29,11 +28,24 @@ const SPARE_SLOTS: u64 = 256;
 const SPARE_SHARE: u64 = 8;
 
 /// The geometry of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QuotientTable {
+    cut: SlotCut,
+    /// A key times this number is the fingerprint, `depth` bits of which are behind the point.
+    parts: u64,
+    depth: u32,
     quotients: u64,
     blocks: u64,
+    capacity: u64,
     layout: Blocks,
+}
+
+/// The slot that holds a key's fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Holder {
+    pub quotient: u64,
+    pub run: QuotientRun,
+    pub slot: u64,
 }
 
 /// The slots of a quotient.
@@ -59,22 +71,72 @@ pub(super) fn quotients_in(slots: u64) -> u64 {
 }
 
 impl QuotientTable {
-    /// Returns a table with so many quotients and with remainders of so many bits.
-    pub fn new(quotients: u64, width_bits: u32) -> Self {
+    /// A table that holds nothing, in no bytes.
+    pub const NONE: QuotientTable = QuotientTable {
+        cut: SlotCut {
+            scale: WHOLE,
+            width_bits: 1,
+            ages: 0,
+            is_marked: false,
+        },
+        parts: 0,
+        depth: 0,
+        quotients: 0,
+        blocks: 0,
+        capacity: 0,
+        layout: Blocks { width_bits: 1 },
+    };
+
+    /// Returns a table with scale·2^level/16 times as many quotients as the first one has.
+    pub fn new(first_quotients: u64, level: u32, cut: SlotCut) -> Self {
+        let quotients = SlotCut::scaled(first_quotients << level, cut.scale);
         let mut blocks = quotients.div_ceil(SLOTS);
         while quotients_in(SLOTS * blocks) < quotients {
             blocks += 1;
         }
         QuotientTable {
+            cut,
+            parts: first_quotients,
+            depth: level + cut.width_bits,
             quotients,
             blocks,
-            layout: Blocks { width_bits },
+            capacity: quotients * FULL_PERCENT / 100,
+            layout: Blocks {
+                width_bits: cut.slot_bits(),
+            },
         }
     }
 
-    /// Returns the number of quotients.
-    pub fn quotients(&self) -> u64 {
-        self.quotients
+    /// Returns how often the first table was doubled.
+    pub fn level(&self) -> u32 {
+        self.depth - self.cut.width_bits
+    }
+
+    /// Returns a table with 2^times as many quotients and the same fingerprints.
+    pub fn doubled(&self, times: u32) -> Self {
+        let cut = SlotCut {
+            width_bits: self.cut.width_bits - times,
+            ..self.cut
+        };
+        QuotientTable::new(self.parts, self.level() + times, cut)
+    }
+
+    /// Returns how fingerprints are cut.
+    #[inline(always)]
+    pub fn cut(&self) -> SlotCut {
+        self.cut
+    }
+
+    /// Returns the number of bits by which the fingerprints of new keys divide the parts of the
+    /// first table.
+    #[inline(always)]
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Returns the number of possible fingerprints of new keys.
+    pub fn fingerprints(&self) -> u64 {
+        self.parts << self.depth
     }
 
     /// Returns the number of slots.
@@ -97,7 +159,7 @@ impl QuotientTable {
     /// Returns the number of keys that the table is made for.
     #[inline(always)]
     pub fn capacity(&self) -> u64 {
-        self.quotients * FULL_PERCENT / 100
+        self.capacity
     }
 
     /// Returns the size in bytes.
@@ -105,12 +167,78 @@ impl QuotientTable {
         self.blocks as usize * self.layout.bytes()
     }
 
-    /// Returns the quotient and the remainder of a key.
+    /// Returns the fingerprint of a key, which knows its quotient and slot value.
     #[inline(always)]
-    pub fn locate(&self, fingerprint: Fingerprint) -> (u64, u64) {
-        let product = u128::from(fingerprint.0) * u128::from(self.quotients);
-        let remainder = product as u64 >> (u64::BITS - self.layout.width_bits);
-        ((product >> u64::BITS) as u64, remainder)
+    pub fn locate(&self, fingerprint: Fingerprint) -> SlotKey {
+        let product = u128::from(fingerprint.0) * u128::from(self.parts);
+        SlotKey {
+            fingerprint: (product >> (u64::BITS - self.depth)) as u64,
+            cut: self.cut,
+        }
+    }
+
+    /// Returns the slot that holds a key, given the run of its quotient.
+    #[inline(always)]
+    pub fn holder(&self, bytes: &[u8], key: SlotKey, run: Option<QuotientRun>) -> Option<Holder> {
+        let quotients = key.quotients();
+        let (first, quotient) = (*quotients.start(), *quotients.end());
+        if let Some(run) = run
+            && let Some(slot) = self.slot_with(bytes, run, quotient, key)
+        {
+            return Some(Holder {
+                quotient,
+                run,
+                slot,
+            });
+        }
+        match first == quotient {
+            true => None,
+            false => self.earlier_holder(bytes, key, first..quotient),
+        }
+    }
+
+    /// Looks for a shortened fingerprint that begins in an earlier quotient.
+    #[cold]
+    fn earlier_holder(&self, bytes: &[u8], key: SlotKey, quotients: Range<u64>) -> Option<Holder> {
+        quotients.rev().find_map(|quotient| {
+            let run = self.run(bytes, quotient)?;
+            let slot = self.slot_with(bytes, run, quotient, key)?;
+            Some(Holder {
+                quotient,
+                run,
+                slot,
+            })
+        })
+    }
+
+    /// Returns the slot of a run that holds a key. All of the run is compared: it is short, and the
+    /// answer must not depend on the order in a damaged run.
+    #[inline(always)]
+    fn slot_with(
+        &self,
+        bytes: &[u8],
+        run: QuotientRun,
+        quotient: u64,
+        key: SlotKey,
+    ) -> Option<u64> {
+        let mut slots = run.slots();
+        let value_in = |slot| self.layout.remainder(bytes, slot);
+        match self.cut.is_marked {
+            true => slots.find(|&slot| key.is_in(quotient, value_in(slot))),
+            false => slots.find(|&slot| value_in(slot) == key.place().1),
+        }
+    }
+
+    /// Whether a larger table surely has a slot for each fingerprint of this one. In a larger table
+    /// runs reach no further behind the last quotient than in this one, except by rounding; but
+    /// fingerprints that must be divided are more than before.
+    pub fn surely_fits_into(&self, bytes: &[u8], larger: &QuotientTable) -> bool {
+        const ROUNDING: u64 = 4;
+        let oldest = self.cut.ages + larger.depth - self.depth;
+        let last = self.run(bytes, self.quotients - 1);
+        let spare = larger.slots() - larger.quotients;
+        oldest <= larger.cut.ages
+            && last.is_some_and(|run| run.end + ROUNDING <= self.quotients + spare)
     }
 
     /// Returns the slots of a quotient; an empty range, at the place for its first remainder, if it
@@ -157,7 +285,7 @@ impl QuotientTable {
 
     /// Returns the slot of the run end number `count`, counted from 1, at or after a slot.
     #[inline(always)]
-    fn end_number(&self, bytes: &[u8], from: u64, count: u32) -> Option<u64> {
+    pub fn end_number(&self, bytes: &[u8], from: u64, count: u32) -> Option<u64> {
         let (mut block, mut left) = (from / SLOTS, count);
         if block >= self.blocks {
             return None;
@@ -188,7 +316,7 @@ impl QuotientTable {
 
     /// Counts from the last block before with an offset that is not long.
     #[cold]
-    fn long_offset(&self, bytes: &[u8], block: u64) -> Option<u64> {
+    pub fn long_offset(&self, bytes: &[u8], block: u64) -> Option<u64> {
         let first = self.last_short_offset(bytes, block)?;
         let mut end = first * SLOTS + u64::from(bytes[self.layout.offset_at(first)]);
         for block in first..block {
@@ -207,14 +335,6 @@ impl QuotientTable {
         (0..=block).rev().find(is_short)
     }
 
-    /// Whether a run holds a remainder. All of the run is compared: it is short, and the answer
-    /// must not depend on the order in a damaged run.
-    #[inline(always)]
-    pub fn holds(&self, bytes: &[u8], run: QuotientRun, remainder: u64) -> bool {
-        run.slots()
-            .any(|slot| self.layout.remainder(bytes, slot) == remainder)
-    }
-
     /// Whether a slot is in use.
     pub fn is_used(&self, bytes: &[u8], slot: u64) -> bool {
         let (block, bit) = (slot / SLOTS, slot % SLOTS);
@@ -231,7 +351,7 @@ impl QuotientTable {
 
     /// Counts the occupied quotients of a range.
     #[inline(always)]
-    fn count_occupied(&self, bytes: &[u8], range: Range<u64>) -> u32 {
+    pub fn count_occupied(&self, bytes: &[u8], range: Range<u64>) -> u32 {
         if range.is_empty() {
             return 0;
         }
@@ -251,112 +371,8 @@ impl QuotientTable {
         count
     }
 
-    /// Returns the first free slot at or after the end of a quotient's run. None if there is none.
-    #[inline(always)]
-    fn free_slot(&self, bytes: &[u8], quotient: u64, run: QuotientRun) -> Option<u64> {
-        let (mut finished, mut slot) = (quotient, run.end);
-        while slot < self.slots() {
-            // The runs of these quotients come next, without a gap.
-            let runs = self.count_occupied(bytes, finished + 1..slot + 1);
-            if runs == 0 {
-                return Some(slot);
-            }
-            finished = slot;
-            slot = self.end_number(bytes, slot, runs)? + 1;
-        }
-        None
-    }
-
-    /// Returns the slot after the run of a quotient and all runs that it has pushed away from their
-    /// own slots.
-    fn end_of_pushed(&self, bytes: &[u8], quotient: u64, run: QuotientRun) -> Option<u64> {
-        let (mut finished, mut slot) = (quotient, run.end);
-        loop {
-            let runs = self.count_occupied(bytes, finished + 1..slot);
-            if runs == 0 {
-                return Some(slot);
-            }
-            finished = slot - 1;
-            slot = self.end_number(bytes, slot, runs)? + 1;
-        }
-    }
-
-    /// Inserts a remainder that the run of its quotient does not hold. Returns false, and changes
-    /// nothing, if no slot is free behind it.
-    #[inline(always)]
-    pub fn insert<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        (quotient, remainder): (u64, u64),
-        run: QuotientRun,
-    ) -> bool {
-        let (layout, bytes) = (self.layout, region.bytes());
-        let Some(free) = self.free_slot(bytes, quotient, run) else {
-            return false;
-        };
-        let smaller = run.slots();
-        let smaller = smaller.take_while(|&slot| layout.remainder(bytes, slot) < remainder);
-        let place = run.start + smaller.count() as u64;
-        let first = quotient / SLOTS;
-        let changed = region.bytes_mut(self.range_of(first, free / SLOTS));
-        let base = first * SLOTS;
-        let is_end = place == run.end;
-        layout.set_occupied(changed, quotient - base, true);
-        if is_end && !run.slots().is_empty() {
-            layout.set_end(changed, place - 1 - base, false);
-        }
-        layout.insert(changed, place - base, free - base, remainder, is_end);
-        for block in 1..=free / SLOTS - first {
-            let offset = &mut changed[layout.offset_at(block)];
-            *offset = offset.saturating_add(1);
-        }
-        true
-    }
-
-    /// Takes a remainder out. Returns false, and changes nothing, if it is not there.
-    pub fn remove<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        (quotient, remainder): (u64, u64),
-    ) -> bool {
-        let (layout, bytes) = (self.layout, region.bytes());
-        let Some(run) = self.run(bytes, quotient) else {
-            return false;
-        };
-        let mut slots = run.slots();
-        let (Some(slot), Some(end)) = (
-            slots.find(|&slot| layout.remainder(bytes, slot) == remainder),
-            self.end_of_pushed(bytes, quotient, run),
-        ) else {
-            return false;
-        };
-        let (first, last) = (quotient / SLOTS, (end - 1) / SLOTS);
-        let changed = region.bytes_mut(self.range_of(first, last));
-        let base = first * SLOTS;
-        match run.end - run.start {
-            1 => layout.set_occupied(changed, quotient - base, false),
-            _ if slot + 1 == run.end => layout.set_end(changed, slot - 1 - base, true),
-            _ => {}
-        }
-        layout.remove(changed, slot - base, end - 1 - base);
-        for block in first + 1..=last {
-            let offset = match region.bytes()[layout.offset_at(block)] {
-                LONG_OFFSET => self.long_offset(region.bytes(), block).unwrap_or(0),
-                offset => u64::from(offset.saturating_sub(1)),
-            };
-            self.set_offset(region.bytes_mut(self.range_of(block, block)), 0, offset);
-        }
-        true
-    }
-
     /// Writes the offset of a block.
     pub fn set_offset(&self, bytes: &mut [u8], block: u64, offset: u64) {
         bytes[self.layout.offset_at(block)] = offset.min(LONG_OFFSET.into()) as u8;
-    }
-
-    /// Returns the bytes of the blocks `first..=last`.
-    #[inline(always)]
-    fn range_of(&self, first: u64, last: u64) -> Range<usize> {
-        self.layout.offset_at(first)..self.layout.offset_at(last + 1)
     }
 }

@@ -68,38 +68,81 @@ impl Rows {
 /// What one thread needs to observe its part of a batch. The buffers are used again.
 #[derive(Debug, Default)]
 pub(crate) struct PartWork {
-    /// The positions in the batch of the keys that belong to the part.
-    pub own: Vec<u32>,
-    /// A verdict for each position of the batch; Seen for keys of other parts.
-    pub verdicts: Vec<Verdict>,
-    /// The positions of the keys in the sample.
+    pub own: OwnKeys,
+    pub verdicts: PartVerdicts,
+}
+
+impl PartWork {
+    /// Prepares for a batch that finds the registers as they are `before` it.
+    pub fn start(&mut self, before: &Registers) {
+        self.own.registers = before.clone();
+        self.own.sampled.clear();
+        self.own.new = 0;
+    }
+}
+
+/// The keys of a batch that belong to one part, and what observing them has changed.
+#[derive(Debug)]
+pub(crate) struct OwnKeys {
+    pub positions: Positions,
+    /// The thread's own copy of the registers.
+    pub registers: Registers,
+    /// The positions in the batch of the keys in the sample.
     pub sampled: Vec<usize>,
     /// The number of keys reported as New.
     pub new: u64,
 }
 
-impl PartWork {
-    /// Finds the keys that belong to the part, without a branch that depends on a key.
-    pub fn select(&mut self, fingerprints: &Range<u128>, observations: &[Observation]) {
-        let first = fingerprints.start as u64;
-        let last = (fingerprints.end - 1) as u64;
-        self.own.resize(observations.len(), 0);
-        let mut count = 0;
-        for (position, observation) in observations.iter().enumerate() {
-            self.own[count] = position as u32;
-            let fingerprint = observation.fingerprint.0;
-            count += usize::from((first <= fingerprint) & (fingerprint <= last));
+impl Default for OwnKeys {
+    fn default() -> Self {
+        OwnKeys {
+            positions: Positions::default(),
+            registers: Registers::new(0),
+            sampled: Vec::new(),
+            new: 0,
         }
-        self.own.truncate(count);
-        self.verdicts.clear();
-        self.verdicts.resize(observations.len(), Verdict::Seen);
-        self.sampled.clear();
-        self.new = 0;
+    }
+}
+
+/// Memory for the positions of the keys that belong to a part.
+#[derive(Debug, Default)]
+pub(crate) struct Positions(Vec<u32>);
+
+impl Positions {
+    /// Returns the positions of the keys of a block that belong to the part with these
+    /// fingerprints. No branch depends on a key.
+    pub fn select(&mut self, fingerprints: &Range<u128>, block: &[Observation]) -> &[u32] {
+        let first = fingerprints.start as u64;
+        let length = (fingerprints.end - fingerprints.start - 1) as u64;
+        if self.0.len() < block.len() {
+            self.0.resize(block.len(), 0);
+        }
+        let positions = &mut self.0[..block.len()];
+        let mut count = 0;
+        for (position, observation) in block.iter().enumerate() {
+            positions[count] = position as u32;
+            let distance = observation.fingerprint.0.wrapping_sub(first);
+            count += usize::from(distance <= length);
+        }
+        &positions[..count]
+    }
+}
+
+/// The verdicts of one part of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct PartVerdicts(Vec<Verdict>);
+
+impl PartVerdicts {
+    /// Returns one verdict per key of a batch, all Seen.
+    pub fn start(&mut self, length: usize) -> &mut [Verdict] {
+        self.0.clear();
+        self.0.resize(length, Verdict::Seen);
+        &mut self.0
     }
 
-    /// Adds the verdicts of this part to those of a batch, which are all Seen at first.
-    pub fn add_verdicts(&self, verdicts: &mut [Verdict]) {
-        for (verdict, own) in verdicts.iter_mut().zip(&self.verdicts) {
+    /// Adds the verdicts of this part to those of a batch, which are Seen for keys of this part.
+    pub fn add_to(&self, verdicts: &mut [Verdict]) {
+        for (verdict, own) in verdicts.iter_mut().zip(&self.0) {
             // New is the smaller one. Without a branch, many are compared at once.
             *verdict = match (*own as u8) < (*verdict as u8) {
                 true => *own,
@@ -154,21 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn every_key_is_selected_for_its_part() {
+        let keys = [7u64 << 60, 1, 3 << 60, 8 << 60, u64::MAX, 0];
+        let block: Vec<Observation> = keys.map(|it| Fingerprint(it).into()).to_vec();
+        let mut positions = Positions::default();
+        assert_eq!(positions.select(&(0..1 << 62), &block), [1, 2, 5]);
+        assert_eq!(positions.select(&(1 << 62..1 << 64), &block), [0, 3, 4]);
+        assert_eq!(positions.select(&(0..1 << 64), &block).len(), 6);
+        assert!(
+            positions
+                .select(&(1 << 63..1 << 64), &block[..2])
+                .is_empty()
+        );
+    }
+
+    #[test]
     fn verdicts_of_parts_are_united() {
-        let batch: Vec<Observation> = [7u64 << 60, 1, 3 << 60, 8 << 60]
-            .map(|it| Fingerprint(it).into())
-            .to_vec();
-        let mut work = PartWork::default();
-        work.select(&(0..1 << 62), &batch);
-        assert_eq!(work.own, [1, 2]);
-        work.verdicts[2] = Verdict::New;
-        let mut verdicts = [Verdict::Seen; 4];
-        work.add_verdicts(&mut verdicts);
-        work.select(&(1 << 62..1 << 64), &batch);
-        assert_eq!(work.own, [0, 3]);
-        work.verdicts[0] = Verdict::New;
-        work.add_verdicts(&mut verdicts);
         use Verdict::{New, Seen};
+        let mut own = PartVerdicts::default();
+        own.start(4)[3] = New;
+        assert_eq!(own.start(3), [Seen; 3]);
+        own.start(4)[2] = New;
+        let mut verdicts = [New, Seen, Seen, Seen];
+        own.add_to(&mut verdicts);
         assert_eq!(verdicts, [New, Seen, New, Seen]);
     }
 }

@@ -29,7 +29,7 @@ use super::{
     Rows, Verdict,
 };
 use crate::bytes::{read_u64, write_u64};
-use crate::fingerprint::{Fingerprint, reduce};
+use crate::fingerprint::{Fingerprint, reduce_to_multiple};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 use crate::rng::Generator;
@@ -106,11 +106,17 @@ impl Slot {
         self.values
     }
 
+    /// Returns the byte offset of the word that a number chooses.
+    #[inline(always)]
+    fn offset_of(&self, number: u64) -> usize {
+        reduce_to_multiple(number, self.words, WORD_BYTES as u64) as usize
+    }
+
     #[inline(always)]
     fn locate(&self, fingerprint: Fingerprint) -> SlotAddress {
         let mut probes = fingerprint.probes();
         SlotAddress {
-            at: probes.next_below(self.words) as usize * WORD_BYTES,
+            at: self.offset_of(probes.next_bits()),
             digit: probes.next_below(self.digits.per_word()),
             value: 1 + probes.next_below(self.values),
         }
@@ -216,13 +222,15 @@ impl Filter for Slot {
         let at = at - first_row as usize * WORD_BYTES;
         let word = read_u64(region.bytes(), at);
         let found = self.digits.get(word, digit);
-        if found == value {
+        if found == value && region.untracked().is_none() {
             return Verdict::Seen;
         }
+        // In plain memory, a Seen key writes the same word again: no branch depends on the key, so
+        // none is mispredicted.
         let word = self.digits.replace(word, digit, found, value);
         write_u64(region.bytes_mut(at..at + WORD_BYTES), 0, word);
         *registers.occupied_mut() += u64::from(found == 0);
-        Verdict::New
+        Verdict::seen_if(found == value)
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {
@@ -319,8 +327,7 @@ impl Filter for Slot {
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        let word = reduce(fingerprint.0, self.words) as usize;
-        prefetch(region, word * WORD_BYTES);
+        prefetch(region, self.offset_of(fingerprint.0));
     }
 }
 

@@ -4,7 +4,7 @@
 //! Each one observes its own keys in the order of the stream, so the result is that of one thread.
 
 use super::batch::{self, LOOKAHEAD, specialized};
-use super::row_parts::{Part, PartWork};
+use super::row_parts::{OwnKeys, Part, PartWork};
 use super::{AnyFilter, Filter, Observation, Registers, Rows, SampleMask, Verdict};
 use crate::fingerprint::reduce;
 use crate::prefetch::prefetch;
@@ -12,8 +12,10 @@ use crate::workers::Workers;
 
 /// Below this length of a batch, waking a thread costs more than it saves.
 const SHORTEST_BATCH: usize = 2048;
-/// A batch is divided so that what a thread writes down about it stays in its cache.
-const LONGEST_BATCH: usize = 1 << 15;
+/// After so many keys, the threads wait for each other, which takes as long as many keys.
+const LONGEST_BATCH: usize = 1 << 20;
+/// A thread looks for its own keys among so many at a time, which stay in its first-level cache.
+const BLOCK: usize = 1 << 11;
 /// How many keys are observed one by one before trying again whether the filter is row-local.
 const KEYS_IN_A_ROW: usize = 64;
 
@@ -102,77 +104,102 @@ fn observe_in_parts<F: Filter + Sync>(
     let before = registers.clone();
     let parts = rows.divide(region, work.len());
     let used = parts.len();
-    let mut copies = vec![before.clone(); used];
     let mask = sample.mask();
-    let tasks = parts.into_iter().zip(&mut copies).zip(&mut *work);
-    workers.run(tasks.collect::<Vec<_>>(), |((part, registers), work)| {
-        observe_part(filter, rows, part, registers, observations, mask, work);
-    });
     verdicts.fill(Verdict::Seen);
-    let mut new = 0;
-    for (work, after) in work[..used].iter().zip(&copies) {
-        work.add_verdicts(verdicts);
-        registers.add_changes(&before, after);
-        new += work.new;
+    // The first thread is the caller's, which writes its verdicts to their place.
+    let mut own_verdicts = Some(&mut *verdicts);
+    let tasks = parts.into_iter().zip(&mut *work).map(|(part, work)| {
+        work.start(&before);
+        let verdicts = match own_verdicts.take() {
+            Some(verdicts) => verdicts,
+            None => work.verdicts.start(observations.len()),
+        };
+        (part, &mut work.own, verdicts)
+    });
+    workers.run(tasks.collect::<Vec<_>>(), |(part, own, verdicts)| {
+        observe_part(filter, rows, part, observations, mask, own, verdicts);
+    });
+    let work = &work[..used];
+    for other in &work[1..] {
+        other.verdicts.add_to(verdicts);
     }
-    sample.collect_all(
-        work[..used]
-            .iter()
-            .flat_map(|it| it.sampled.iter().copied()),
-    );
+    for part in work {
+        registers.add_changes(&before, &part.own.registers);
+    }
+    let new = work.iter().map(|part| part.own.new).sum::<u64>();
+    let sampled = work
+        .iter()
+        .flat_map(|part| part.own.sampled.iter().copied());
+    sample.collect_all(sampled);
     registers.count_block(observations.len() as u64, new, filter.draws());
     filter.after_rows(region, registers, new);
 }
 
-/// Observes the keys of a batch that belong to one part of the rows. The registers are the
-/// thread's own copy of those before the batch.
+/// Observes the keys of a batch that belong to one part of the rows. All verdicts are Seen before.
 fn observe_part<F: Filter>(
     filter: &F,
     rows: Rows,
     part: Part<'_>,
-    registers: &mut Registers,
     observations: &[Observation],
     sample_mask: u64,
-    work: &mut PartWork,
+    own: &mut OwnKeys,
+    verdicts: &mut [Verdict],
 ) {
-    work.select(&part.fingerprints, observations);
-    specialized!(filter => observe_selected(filter, rows, part, registers, observations, sample_mask, work));
+    // On the stack, so that threads do not write to one cache line.
+    let mut local = std::mem::take(own);
+    specialized!(filter => {
+        observe_own(filter, rows, part, observations, sample_mask, &mut local, verdicts)
+    });
+    *own = local;
 }
 
 #[inline(always)]
-fn observe_selected<F: Filter>(
+fn observe_own<F: Filter>(
     filter: &F,
     rows: Rows,
     part: Part<'_>,
-    registers: &mut Registers,
     observations: &[Observation],
     sample_mask: u64,
-    work: &mut PartWork,
+    own: &mut OwnKeys,
+    verdicts: &mut [Verdict],
 ) {
     let Part {
-        first_row, bytes, ..
+        first_row,
+        fingerprints,
+        bytes,
     } = part;
+    let OwnKeys {
+        positions,
+        registers,
+        sampled,
+        new,
+    } = own;
     let start = registers.generator();
-    let ask = |bytes: &[u8], position: Option<&u32>| {
-        if let Some(&position) = position {
-            let fingerprint = observations[position as usize].fingerprint;
-            let row = reduce(fingerprint.0, rows.count);
+    let blocks = observations.chunks(BLOCK).zip(verdicts.chunks_mut(BLOCK));
+    for (index, (block, verdicts)) in blocks.enumerate() {
+        let offset = index * BLOCK;
+        let own = positions.select(&fingerprints, block);
+        let ask = |bytes: &[u8], position: u32| {
+            let row = reduce(block[position as usize].fingerprint.0, rows.count);
             prefetch(bytes, rows.byte_of(row, first_row));
-        }
-    };
-    let ahead = work.own.get(LOOKAHEAD..).unwrap_or_default();
-    (work.own.iter().take(LOOKAHEAD)).for_each(|position| ask(bytes, Some(position)));
-    let mut ahead = ahead.iter();
-    for &position in &work.own {
-        ask(bytes, ahead.next());
-        let position = position as usize;
-        let observation = observations[position];
-        let generator = start.ahead(position as u64 * filter.draws());
-        let verdict = filter.observe_in_rows(bytes, first_row, registers, generator, observation);
-        work.verdicts[position] = verdict;
-        work.new += u64::from(verdict == Verdict::New);
-        if observation.fingerprint.0 & sample_mask == 0 {
-            work.sampled.push(position);
+        };
+        let first = own.iter().take(LOOKAHEAD);
+        first.for_each(|&position| ask(bytes, position));
+        let mut ahead = own.get(LOOKAHEAD..).unwrap_or_default().iter();
+        for &position in own {
+            if let Some(&later) = ahead.next() {
+                ask(bytes, later);
+            }
+            let position = position as usize;
+            let (observation, at) = (block[position], offset + position);
+            let generator = start.ahead(at as u64 * filter.draws());
+            let verdict =
+                filter.observe_in_rows(bytes, first_row, registers, generator, observation);
+            verdicts[position] = verdict;
+            *new += u64::from(verdict == Verdict::New);
+            if observation.fingerprint.0 & sample_mask == 0 {
+                sampled.push(at);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@
 //! In a region of zeros every cell has the weight `untouched`. If that is not 0, nodes hold how
 //! much less than that their cells have.
 
+use super::cache_lines::CACHE_LINE_BYTES;
 use super::index_levels::{FANOUT, IndexLevels, Level};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::prefetch::prefetch;
@@ -114,7 +115,13 @@ impl WeightedIndex {
             for search in &mut *searches {
                 self.step(region, level, width, search);
                 if depth > 0 {
-                    prefetch(region, levels[depth - 1].at(search.group * FANOUT));
+                    let below = &levels[depth - 1];
+                    let first = below.at(search.group * FANOUT);
+                    prefetch(region, first);
+                    // 16 nodes of eight bytes are two cache lines.
+                    if below.node_bytes > 4 {
+                        prefetch(region, first + CACHE_LINE_BYTES);
+                    }
                 }
             }
             width /= FANOUT;
@@ -126,24 +133,43 @@ impl WeightedIndex {
     #[inline(always)]
     fn step(&self, region: &[u8], level: &Level, width: u64, search: &mut Search) {
         let (first, nodes) = level.under(region, search.group);
-        let count = (nodes.len() / level.node_bytes) as u64;
+        let (place, before) = match level.node_bytes {
+            4 => self.find::<4>(nodes, width, search.left, |node| read_u32(node, 0).into()),
+            _ => self.find::<8>(nodes, width, search.left, |node| read_u64(node, 0)),
+        };
+        search.left = search.left.wrapping_sub(before);
+        search.group = first + place;
+    }
+
+    /// Returns which of some nodes contains a number, and the sum of the weights before it.
+    #[inline(always)]
+    fn find<const BYTES: usize>(
+        &self,
+        nodes: &[u8],
+        width: u64,
+        number: u64,
+        read: impl Fn(&[u8; BYTES]) -> u64,
+    ) -> (u64, u64) {
         let whole = u64::from(self.untouched) * width;
-        let weight_of = |i: u64, stored: u64| match self.untouched {
-            0 => stored,
-            // Only the last node may have fewer cells; nothing comes after it.
-            _ if i + 1 < count => whole.saturating_sub(stored),
-            _ => u64::MAX,
+        let (nodes, _) = nodes.as_chunks::<BYTES>();
+        // That of the last node, which may have fewer cells, is never used.
+        let weight = |node: &[u8; BYTES]| match self.untouched {
+            0 => read(node),
+            _ => whole.wrapping_sub(read(node)),
         };
-        let (passed, before) = match level.node_bytes {
-            4 => passed(search.left, nodes.chunks_exact(4), |i, node| {
-                weight_of(i, read_u32(node, 0).into())
-            }),
-            _ => passed(search.left, nodes.chunks_exact(8), |i, node| {
-                weight_of(i, read_u64(node, 0))
-            }),
-        };
-        search.left -= before;
-        search.group = first + passed.min(count.saturating_sub(1));
+        if let Ok(nodes) = <&[_; FANOUT as usize]>::try_from(nodes) {
+            let (place, before) = place_of(number, |i| weight(&nodes[i % nodes.len()]));
+            return (place as u64, before);
+        }
+        let (mut place, mut before) = (0, 0u64);
+        for node in &nodes[..nodes.len().saturating_sub(1)] {
+            let end = before.wrapping_add(weight(node));
+            if end > number {
+                break;
+            }
+            (place, before) = (place + 1, end);
+        }
+        (place, before)
     }
 
     /// Prefetches the node over a cell.
@@ -153,22 +179,36 @@ impl WeightedIndex {
     }
 }
 
-/// Returns how many nodes lie entirely before a number, and the sum of their weights. There is no
-/// branch per node: which one it is cannot be predicted.
+/// Returns which of 16 weights contains a number, and the sum of the weights before it. First the
+/// quarter is found, then the place in it: short chains of additions, and no branch, because none
+/// could be predicted.
 #[inline(always)]
-fn passed<'a>(
-    number: u64,
-    nodes: impl Iterator<Item = &'a [u8]>,
-    weight: impl Fn(u64, &[u8]) -> u64,
-) -> (u64, u64) {
-    let (mut sum, mut passed, mut before) = (0u64, 0, 0);
-    for (i, node) in (0..).zip(nodes) {
-        sum = sum.saturating_add(weight(i, node));
+pub(super) fn place_of(number: u64, weight: impl Fn(usize) -> u64) -> (usize, u64) {
+    let pair = |i: usize| weight(i).wrapping_add(weight(i + 1));
+    let quarter = |i: usize| pair(i).wrapping_add(pair(i + 2));
+    let one = quarter(0);
+    let two = one.wrapping_add(quarter(4));
+    let three = two.wrapping_add(quarter(8));
+    let (at, start) = chosen(number, [one, two, three]);
+    let first = 4 * at;
+    let one = start.wrapping_add(weight(first));
+    let two = one.wrapping_add(weight(first + 1));
+    let three = two.wrapping_add(weight(first + 2));
+    let (at, before) = chosen(number, [one, two, three]);
+    let before = if at == 0 { start } else { before };
+    (first + at, before)
+}
+
+/// Returns how many of three growing sums are at most a number, and the last of those, or 0.
+#[inline(always)]
+fn chosen(number: u64, sums: [u64; 3]) -> (usize, u64) {
+    let (mut count, mut last) = (0, 0);
+    for sum in sums {
         let passes = sum <= number;
-        passed += u64::from(passes);
-        before = if passes { sum } else { before };
+        count += usize::from(passes);
+        last = if passes { sum } else { last };
     }
-    (passed, before)
+    (count, last)
 }
 
 /// Returns the sum of what is stored in nodes.

@@ -7,13 +7,26 @@ use dedupstore::{Fingerprint, Verdict};
 
 use super::{Oracle, Parameters, verdict};
 
-/// A set of fingerprints, cut into quotient and remainder as in the last table.
+/// A table of some size, in sixteenths of 2^level times the first table.
+#[derive(Clone, Copy)]
+struct Size {
+    level: u32,
+    sixteenths: u64,
+    /// The bits of a remainder, and the least that may be left of one.
+    width: u32,
+    shortest: u32,
+    slots: u64,
+    capacity: u64,
+}
+
+/// A set of fingerprints of several lengths: (depth, number) stands for the keys in this one of
+/// first·2^depth equal parts of all keys.
 pub struct Quotient {
-    remainder_bits: u64,
-    /// The numbers of quotients of the tables, the first first.
-    sizes: Vec<u64>,
+    first: u64,
+    /// The tables, the first first.
+    sizes: Vec<Size>,
     present: usize,
-    pub held: BTreeSet<(u64, u64)>,
+    pub held: BTreeSet<(u32, u64)>,
 }
 
 /// Returns how many of so many slots are not spare: one in eight is, but at most 256.
@@ -23,66 +36,128 @@ fn not_spare(slots: u64) -> u64 {
 
 impl Quotient {
     pub fn new(spec: &Parameters, memory_bits: u64) -> Self {
-        let remainder_bits = spec.number("bits");
-        // A byte, two bits and a remainder per slot, and one byte for all.
-        let block_bytes = 1 + 2 * 8 + 64 * remainder_bits / 8;
-        let blocks = (memory_bits / 8 - 1) / block_bytes;
-        let quotients = not_spare(64 * blocks);
+        let (bits, longest) = (spec.number("bits"), spec.number("longest"));
         let mut doublings = spec.number("doublings");
+        // A byte, two bits, a remainder and perhaps a mark per slot, and one byte for all.
+        let mark = u64::from(bits + doublings > longest);
+        let block_bytes = |width: u64| 1 + 2 * 8 + 64 * (width + mark) / 8;
+        let blocks = (memory_bits / 8 - 1) / block_bytes(bits);
+        let quotients = not_spare(64 * blocks);
         while doublings > 0 && quotients >> doublings < 64 {
             doublings -= 1;
         }
         let first = quotients >> doublings;
+        let mut sizes: Vec<Size> = Vec::new();
+        let mut most_bytes = 0;
+        for level in 0..=doublings {
+            let width = (bits + doublings - level).min(longest.max(bits));
+            for sixteenths in [16, 19, 23, 27] {
+                let quotients = ((first * sixteenths) << level).div_ceil(16);
+                let mut slots = (1..).map(|blocks| 64 * blocks);
+                let slots = slots.find(|&slots| not_spare(slots) >= quotients);
+                let slots = slots.expect("some number is enough");
+                let bytes = slots / 64 * block_bytes(width);
+                // A size that takes no more memory than the one before is left out.
+                let is_last = level == doublings && sixteenths > 16;
+                if bytes > most_bytes && !is_last {
+                    most_bytes = bytes;
+                    sizes.push(Size {
+                        level: level as u32,
+                        sixteenths,
+                        width: width as u32,
+                        shortest: (width / 2).min(5) as u32,
+                        slots,
+                        capacity: quotients * 95 / 100,
+                    });
+                }
+            }
+        }
         Quotient {
-            remainder_bits,
-            sizes: (0..=doublings).map(|doubled| first << doubled).collect(),
+            first,
+            sizes,
             present: 0,
             held: BTreeSet::new(),
         }
     }
 
-    fn fingerprint(&self, key: Fingerprint) -> (u64, u64) {
-        let quotients = self.sizes.last().expect("one table or more");
-        let product = u128::from(key.0) * u128::from(*quotients);
-        let remainder = (product as u64) >> (64 - self.remainder_bits);
-        ((product >> 64) as u64, remainder)
+    fn part(&self, key: Fingerprint, depth: u32) -> (u32, u64) {
+        let scaled = u128::from(key.0) * u128::from(self.first);
+        (depth, (scaled >> (64 - depth)) as u64)
     }
 
-    /// Whether the fingerprints fit into a table: each in its own slot, or in the first behind it
-    /// that is free.
-    fn fit(&self, size: usize) -> bool {
-        let quotients = self.sizes[size];
-        let mut slots = (1..).map(|blocks| 64 * blocks);
-        let slots = slots.find(|&slots| not_spare(slots) >= quotients);
-        let halvings = self.sizes.len() - 1 - size;
-        let next_free = self.held.iter().fold(0, |next_free, (quotient, _)| {
-            next_free.max(quotient >> halvings) + 1
-        });
-        slots.is_some_and(|slots| next_free <= slots)
-            && self.held.len() as u64 <= quotients * 95 / 100
+    /// Returns the fingerprint that holds a key.
+    fn holder(&self, key: Fingerprint) -> Option<(u32, u64)> {
+        let mut parts = (0..=60).map(|depth| self.part(key, depth));
+        parts.find(|part| self.held.contains(part))
+    }
+
+    /// Divides fingerprints of which too little would be left, and returns whether all fit into a
+    /// table: each in its own slot, or in the first behind it that is free.
+    fn fit(&self, size: Size) -> Option<BTreeSet<(u32, u64)>> {
+        let mut divided = BTreeSet::new();
+        for &(depth, number) in &self.held {
+            let more = (size.level + size.shortest).saturating_sub(depth);
+            divided.extend((0..1 << more).map(|part| (depth + more, (number << more) + part)));
+        }
+        let mut quotients: Vec<u64> = divided.iter().map(|it| size.quotient(*it)).collect();
+        quotients.sort_unstable();
+        let next_free = quotients
+            .iter()
+            .fold(0, |next_free, quotient| (*quotient).max(next_free) + 1);
+        (next_free <= size.slots).then_some(divided)
     }
 
     pub fn contains(&self, key: Fingerprint) -> Verdict {
-        verdict(self.held.contains(&self.fingerprint(key)))
+        verdict(self.holder(key).is_some())
     }
 
     pub fn forget(&mut self, key: Fingerprint) -> Verdict {
-        verdict(self.held.remove(&self.fingerprint(key)))
+        match self.holder(key) {
+            Some(part) => verdict(self.held.remove(&part)),
+            None => Verdict::New,
+        }
+    }
+
+    /// Whether all fingerprints are equally long.
+    pub fn is_uniform(&self) -> bool {
+        let depth = |size: &Size| size.level + size.width;
+        self.sizes.first().map(depth) == self.sizes.last().map(depth)
+    }
+
+    /// Records a key that is not held. Returns false, and records nothing, if it does not fit into
+    /// the present table.
+    fn record(&mut self, key: Fingerprint) -> bool {
+        let size = self.sizes[self.present];
+        let part = self.part(key, size.level + size.width);
+        self.held.insert(part);
+        let fits = self.held.len() as u64 <= size.capacity && self.fit(size).is_some();
+        if !fits {
+            self.held.remove(&part);
+        }
+        fits
+    }
+}
+
+impl Size {
+    /// Returns the quotient in which a part begins.
+    fn quotient(&self, (depth, number): (u32, u64)) -> u64 {
+        let numerator = (u128::from(number) * u128::from(self.sixteenths)) << self.level;
+        (numerator >> (4 + depth)) as u64
     }
 }
 
 impl Oracle for Quotient {
     fn observe(&mut self, key: Fingerprint, _: Generator) -> Verdict {
-        let fingerprint = self.fingerprint(key);
-        if !self.held.insert(fingerprint) {
+        if self.contains(key).is_seen() {
             return Verdict::Seen;
         }
-        while !self.fit(self.present) {
-            if self.present + 1 == self.sizes.len() {
-                self.held.remove(&fingerprint);
+        while !self.record(key) {
+            let larger = (self.present + 1..self.sizes.len())
+                .find_map(|size| Some((size, self.fit(self.sizes[size])?)));
+            let Some((size, divided)) = larger else {
                 break;
-            }
-            self.present += 1;
+            };
+            (self.present, self.held) = (size, divided);
         }
         Verdict::New
     }

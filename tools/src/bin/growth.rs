@@ -1,4 +1,4 @@
-//! Prints how `growing` grows: `cargo run --release -p dedupstore-tools --bin growth [FILTER
+//! Prints how a filter grows: `cargo run --release -p dedupstore-tools --bin growth [FILTER
 //! RESERVE-MIB KEYS]`.
 
 use dedupstore_tools::growth::{Campaign, HEAD, row, run};

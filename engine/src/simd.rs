@@ -1,0 +1,208 @@
+//! The 512 bits of a cache line in the registers of the processor.
+//!
+//! Which instructions there are is found out at run time, once per batch: [`Vectors::detected`].
+//! A loop over a batch is called by `run`, so that it is compiled for these instructions. Every form computes the same bytes; the tests of the filters compare them.
+//!
+//! Besides `prefetch.rs`, this is the only module of the pure engine with `unsafe`: the compiler
+//! cannot know that the processor has the instructions.
+#![allow(unsafe_code)]
+
+/// Implements [`LineVectors`] by functions of the same names that are compiled for the
+/// instructions, and `run` and the parts of `bits` likewise.
+#[cfg(target_arch = "x86_64")]
+macro_rules! implement_line_vectors {
+    ($vectors:ident, $bits:ty) => {
+        impl $vectors {
+            /// Calls `work`, compiled for these instructions if it is inlined.
+            #[inline]
+            pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { run(work) }
+            }
+        }
+
+        impl LineVectors for $vectors {
+            type Bits = $bits;
+
+            #[inline(always)]
+            fn load(self, line: &[u8; 64]) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { load(line) }
+            }
+
+            #[inline(always)]
+            fn store(self, bits: $bits, line: &mut [u8; 64]) {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { store(bits, line) }
+            }
+
+            #[inline(always)]
+            fn bits(self, count: u32, mut next_number: impl FnMut() -> u64) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                let (mut bits, mut number) = unsafe { (zero(), zero()) };
+                for index in 0..count {
+                    if index % 7 == 0 {
+                        // SAFETY: as above.
+                        number = unsafe { splat(next_number()) };
+                    }
+                    // SAFETY: as above.
+                    bits = unsafe { or(bits, bit_at(number, 55 - 9 * (index % 7))) };
+                }
+                bits
+            }
+
+            #[inline(always)]
+            fn or(self, one: $bits, other: $bits) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { or(one, other) }
+            }
+
+            #[inline(always)]
+            fn without(self, bits: $bits, removed: $bits) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { without(bits, removed) }
+            }
+
+            #[inline(always)]
+            fn count(self, bits: $bits) -> u32 {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { count(bits) }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+#[cfg(target_arch = "x86_64")]
+pub use {avx2::Avx2, avx512::Avx512};
+
+/// The vector instructions that a loop is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vectors {
+    /// None beyond those of the target.
+    Portable,
+    /// 256 bits.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// 512 bits, with an instruction that counts bits.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+}
+
+impl Vectors {
+    /// Returns the widest that the processor has.
+    #[inline]
+    pub fn detected() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(avx512) = Avx512::detected() {
+                return Vectors::Avx512(avx512);
+            }
+            if let Some(avx2) = Avx2::detected() {
+                return Vectors::Avx2(avx2);
+            }
+        }
+        Vectors::Portable
+    }
+
+    /// Returns all that the processor has.
+    #[cfg(test)]
+    pub fn all_detected() -> Vec<Self> {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
+        let mut all = vec![Vectors::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(Avx2::detected().map(Vectors::Avx2));
+            all.extend(Avx512::detected().map(Vectors::Avx512));
+        }
+        all
+    }
+}
+
+/// The bits of a cache line in vector registers. A value of an implementing type exists only if
+/// the processor has the instructions.
+#[cfg(target_arch = "x86_64")]
+pub(crate) trait LineVectors: Copy {
+    /// The 512 bits of a cache line.
+    type Bits: Copy;
+
+    /// Reads a cache line.
+    fn load(self, line: &[u8; 64]) -> Self::Bits;
+
+    /// Writes a cache line.
+    fn store(self, bits: Self::Bits, line: &mut [u8; 64]);
+
+    /// Returns `count` bits, whose positions are cut from the top of 64-bit numbers, seven per
+    /// number.
+    fn bits(self, count: u32, next_number: impl FnMut() -> u64) -> Self::Bits;
+
+    /// Returns the bits that are in either.
+    fn or(self, one: Self::Bits, other: Self::Bits) -> Self::Bits;
+
+    /// Returns the bits that are not in `removed`.
+    fn without(self, bits: Self::Bits, removed: Self::Bits) -> Self::Bits;
+
+    /// Counts the set bits.
+    fn count(self, bits: Self::Bits) -> u32;
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::rng::Generator;
+
+    /// Computes with one bit at a time.
+    fn naive_bits(count: u32, numbers: &[u64]) -> [u8; 64] {
+        let mut line = [0; 64];
+        for index in 0..count as usize {
+            let number = numbers[index / 7];
+            let at = (number >> (55 - 9 * (index % 7))) as usize % 512;
+            line[at / 8] |= 1 << (at % 8);
+        }
+        line
+    }
+
+    fn agrees_with_single_bits(vectors: impl LineVectors) {
+        let draws = Generator::from_seed(11);
+        let mut drawn = (0..).map(|index| draws.draw(index));
+        let mut next = || drawn.next().unwrap_or(0);
+        for count in (1..=32).cycle().take(2000) {
+            let numbers: [u64; 5] = std::array::from_fn(|_| next());
+            let mut given = numbers.iter();
+            let bits = vectors.bits(count, || given.next().copied().unwrap_or(0));
+            let mut line = [0; 64];
+            vectors.store(bits, &mut line);
+            let expected = naive_bits(count, &numbers);
+            assert_eq!(line, expected, "{count} bits of {numbers:x?}");
+            let words: [u64; 8] = std::array::from_fn(|_| next() & next());
+            let mut other = [0; 64];
+            for (bytes, word) in other.chunks_exact_mut(8).zip(words) {
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+            let other_bits = vectors.load(&other);
+            let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
+            assert_eq!(vectors.count(other_bits), ones);
+            vectors.store(vectors.or(bits, other_bits), &mut line);
+            assert!((0..64).all(|i| line[i] == expected[i] | other[i]));
+            vectors.store(vectors.without(other_bits, bits), &mut line);
+            assert!((0..64).all(|i| line[i] == other[i] & !expected[i]));
+        }
+        let full = vectors.load(&[0xff; 64]);
+        assert_eq!(vectors.count(full), 512);
+    }
+
+    #[test]
+    fn lines_in_registers_agree_with_single_bits() {
+        for vectors in Vectors::all_detected() {
+            match vectors {
+                Vectors::Portable => {}
+                Vectors::Avx2(vectors) => agrees_with_single_bits(vectors),
+                Vectors::Avx512(vectors) => agrees_with_single_bits(vectors),
+            }
+        }
+    }
+}

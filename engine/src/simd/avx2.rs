@@ -1,0 +1,145 @@
+//! A cache line in two registers of 256 bits.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::{
+    __m256i, _mm_add_epi64, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_unpackhi_epi64,
+    _mm256_add_epi8, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_si128,
+    _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_sad_epu8,
+    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_setr_epi64x,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srl_epi64, _mm256_srli_epi16,
+    _mm256_storeu_si256, _mm256_xor_si256,
+};
+
+use super::LineVectors;
+
+/// Proves that the processor has AVX2: Intel since Haswell, AMD since Excavator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Avx2(());
+
+type Halves = [__m256i; 2];
+
+impl Avx2 {
+    #[inline]
+    pub fn detected() -> Option<Self> {
+        let has_all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt");
+        has_all.then_some(Avx2(()))
+    }
+}
+
+macro_rules! with_avx2 {
+    ($($item:item)*) => {
+        $(
+            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+            #[inline]
+            $item
+        )*
+    };
+}
+
+with_avx2! {
+    fn run<T>(work: impl FnOnce() -> T) -> T {
+        work()
+    }
+
+    fn load(line: &[u8; 64]) -> Halves {
+        let (low, high) = line.split_at(32);
+        // SAFETY: each reads 32 bytes of the line, which need not be aligned.
+        unsafe {
+            [
+                _mm256_loadu_si256(low.as_ptr().cast()),
+                _mm256_loadu_si256(high.as_ptr().cast()),
+            ]
+        }
+    }
+
+    fn store(bits: Halves, line: &mut [u8; 64]) {
+        let (low, high) = line.split_at_mut(32);
+        // SAFETY: each writes 32 bytes of the line, which need not be aligned.
+        unsafe {
+            _mm256_storeu_si256(low.as_mut_ptr().cast(), bits[0]);
+            _mm256_storeu_si256(high.as_mut_ptr().cast(), bits[1]);
+        }
+    }
+
+    fn or(one: Halves, other: Halves) -> Halves {
+        [
+            _mm256_or_si256(one[0], other[0]),
+            _mm256_or_si256(one[1], other[1]),
+        ]
+    }
+
+    fn without(bits: Halves, removed: Halves) -> Halves {
+        [
+            _mm256_andnot_si256(removed[0], bits[0]),
+            _mm256_andnot_si256(removed[1], bits[1]),
+        ]
+    }
+
+    fn count(bits: Halves) -> u32 {
+        let counts = _mm256_add_epi8(byte_counts(bits[0]), byte_counts(bits[1]));
+        let sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
+        let high = _mm256_extracti128_si256::<1>(sums);
+        let sums = _mm_add_epi64(_mm256_castsi256_si128(sums), high);
+        _mm_cvtsi128_si32(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums))) as u32
+    }
+
+    /// Counts the set bits of each byte, by a table of those of four bits.
+    fn byte_counts(bits: __m256i) -> __m256i {
+        let table = _mm256_setr_epi8(
+            0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+            0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+        );
+        let low_bits = _mm256_set1_epi8(15);
+        let low = _mm256_and_si256(bits, low_bits);
+        let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bits), low_bits);
+        _mm256_add_epi8(
+            _mm256_shuffle_epi8(table, low),
+            _mm256_shuffle_epi8(table, high),
+        )
+    }
+
+    fn zero() -> Halves {
+        [_mm256_setzero_si256(); 2]
+    }
+
+    fn splat(number: u64) -> Halves {
+        [_mm256_set1_epi64x(number.cast_signed()); 2]
+    }
+
+    /// Returns the bit whose position is in the nine bits of every lane from `shift` on. In a lane
+    /// other than the bit's own, the position differs from the lane's by 64 or more, and such a
+    /// shift gives 0.
+    fn bit_at(number: Halves, shift: u32) -> Halves {
+        let position = _mm256_srl_epi64(number[0], _mm_cvtsi64_si128(i64::from(shift)));
+        let position = _mm256_and_si256(position, _mm256_set1_epi64x(511));
+        let low_lanes = _mm256_setr_epi64x(0, 64, 128, 192);
+        let high_lanes = _mm256_setr_epi64x(256, 320, 384, 448);
+        [
+            shifted_one(_mm256_xor_si256(position, low_lanes)),
+            shifted_one(_mm256_xor_si256(position, high_lanes)),
+        ]
+    }
+
+    /// Shifts 1 to the left in each lane. The compiler would add comparisons to the intrinsic,
+    /// whose result for large shifts it does not take from the processor.
+    fn shifted_one(by: __m256i) -> __m256i {
+        let one = _mm256_set1_epi64x(1);
+        let shifted: __m256i;
+        // SAFETY: the instruction only computes its result; AVX2 is enabled here.
+        unsafe {
+            std::arch::asm!(
+                "vpsllvq {}, {}, {}",
+                lateout(ymm_reg) shifted,
+                in(ymm_reg) one,
+                in(ymm_reg) by,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        shifted
+    }
+}
+
+implement_line_vectors!(Avx2, Halves);
