@@ -94,6 +94,7 @@ mod quantity;
 pub mod region;
 pub mod rng;
 mod seen_set;
+mod simd;
 pub mod sites;
 pub mod store;
 pub mod theory;

@@ -193,7 +193,6 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
             compared.push(estimate);
         }
     }
-    let uses_importance = |it: &Estimate| candidate::uses_importance(&it.filter);
     let other_kind = all
         .iter()
         .find(|it| question.weighted && uses_importance(it) != uses_importance(&choice));
@@ -223,7 +222,12 @@ pub(super) fn ranked(question: &Question<'_>) -> Result<Advice, CreateError> {
     })
 }
 
-/// Sorts by how far the bounds are exceeded, then by score.
+fn uses_importance(estimate: &Estimate) -> bool {
+    candidate::uses_importance(&estimate.filter)
+}
+
+/// Sorts by how far the bounds are exceeded, then by score. Of equal ones, those come first that need
+/// not know the importance of keys.
 fn sort(question: &Question<'_>, estimates: &mut [Estimate]) {
     let key = |it: &Estimate| (question.excess(it.fpr, it.fnr), it.score);
     estimates.sort_by(|a, b| {
@@ -231,6 +235,7 @@ fn sort(question: &Question<'_>, estimates: &mut [Estimate]) {
         a_excess
             .total_cmp(&b_excess)
             .then(a_score.total_cmp(&b_score))
+            .then_with(|| uses_importance(a).cmp(&uses_importance(b)))
     });
 }
 
@@ -262,6 +267,8 @@ fn fastest(
         it.score <= equal_cost * best.score + NEGLIGIBLE
             && excess(it) <= excess(best)
             && as_independent(it)
+            // One that needs importance is not taken for its speed.
+            && (!uses_importance(it) || it.filter == best.filter)
     });
     as_good.min_by_key(|it| cache_lines(it)).cloned()
 }

@@ -159,6 +159,8 @@ pub(super) fn for_trial(bits_per_key: Option<f64>, preference: Preference) -> Ve
 
 /// The parameters of a window, which the question decides.
 const OF_THE_WINDOW: [&str; 4] = ["span", "step", "clock", "equal"];
+/// The parameters of growth, which changes no rate.
+const OF_GROWTH: [&str; 2] = ["doublings", "longest"];
 /// The width of a timer with as many steps per span as by default.
 const BITS_PER_TIMER: f64 = 4.0;
 
@@ -167,8 +169,8 @@ pub(super) fn neighbours(filter: &FilterSpec, preference: Preference) -> Vec<Fil
     let mut texts: Vec<(&'static str, String)> = Vec::new();
     for (parameter, value) in filter.values() {
         match (parameter.kind, value) {
-            // Growth changes neither rate.
-            _ if OF_THE_WINDOW.contains(&parameter.name) || parameter.name == "doublings" => {}
+            _ if OF_THE_WINDOW.contains(&parameter.name) || OF_GROWTH.contains(&parameter.name) => {
+            }
             (_, Value::Integer(number)) => {
                 let step = (number / 8).max(1);
                 let around = [number.checked_sub(step), Some(number + step)];

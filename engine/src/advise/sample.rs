@@ -8,8 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use crate::filter::Observation;
-use crate::fingerprint::Fingerprint;
-use crate::lab::IdentityHasher;
+use crate::fingerprint::{Fingerprint, IdentityHasher};
 use crate::rng::Generator;
 
 /// The observations of some keys of a stream, in order.

@@ -71,6 +71,36 @@ impl SampledKey {
         }
     }
 
+    /// Whether a slot of either size is empty.
+    #[inline(always)]
+    pub fn is_free(slot: &[u8]) -> bool {
+        read_u64(slot, 8) & !(DROPPED | FORGOTTEN) == 0
+    }
+
+    /// Reads the fingerprint of a slot in use.
+    #[inline(always)]
+    pub fn fingerprint_in(slot: &[u8]) -> Fingerprint {
+        Fingerprint(read_u64(slot, 0))
+    }
+
+    /// Records a repeat in a slot in use of a filter without a window, as
+    /// [`read`](SampledKey::read), [`count`](SampledKey::count) and [`write`](SampledKey::write)
+    /// do. Returns the last position before; None if the key was taken out since, and then changes
+    /// nothing.
+    #[inline(always)]
+    pub fn count_repeat(slot: &mut [u8], position: u64, verdict: Verdict) -> Option<u64> {
+        let word = read_u64(slot, 8);
+        if word & FORGOTTEN != 0 {
+            return None;
+        }
+        let next = (position + 1) & !(DROPPED | FORGOTTEN);
+        write_u64(slot, 8, next | (word & DROPPED));
+        write_u32(slot, 16, read_u32(slot, 16).saturating_add(1));
+        let missed = u32::from(verdict.is_new());
+        write_u32(slot, 20, read_u32(slot, 20).saturating_add(missed));
+        Some((word & !DROPPED) - 1)
+    }
+
     /// Reads a slot of either size; None if it is empty.
     #[inline(always)]
     pub fn read(slot: &[u8]) -> Option<Self> {

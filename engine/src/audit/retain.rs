@@ -6,6 +6,7 @@
 
 use super::record::SampledKey;
 use super::table::AuditTable;
+use crate::fingerprint::Fingerprint;
 
 impl AuditTable {
     /// Removes the other keys; returns the number kept.
@@ -13,8 +14,8 @@ impl AuditTable {
     /// A key can only move towards its home slot, into slots that the pass has already left, so no
     /// second table is needed. The exception is a run that continues from the last slot to the
     /// first: its keys are set aside and inserted in their turn.
-    pub(super) fn retain(&self, slots: &mut [u8], keep: impl Fn(&SampledKey) -> bool) -> u64 {
-        let is_free = |slots: &[u8], at: usize| SampledKey::read(self.slot(slots, at)).is_none();
+    pub(super) fn retain(&self, slots: &mut [u8], keep: impl Fn(Fingerprint) -> bool) -> u64 {
+        let is_free = |slots: &[u8], at: usize| SampledKey::is_free(self.slot(slots, at));
         let (mut start, mut end) = (0, self.slots());
         if !is_free(slots, 0) && !is_free(slots, end - 1) {
             // The table is never full, so both loops end.
@@ -28,7 +29,7 @@ impl AuditTable {
         let mut aside = |range: std::ops::Range<usize>| -> Vec<SampledKey> {
             let kept = range.clone().filter_map(|at| {
                 let key = SampledKey::read(self.slot(slots, at));
-                key.filter(&keep)
+                key.filter(|key| keep(key.fingerprint))
             });
             let kept = kept.collect();
             slots[self.bytes_of(range)].fill(0);
@@ -40,13 +41,23 @@ impl AuditTable {
             self.put(slots, key);
         }
         for at in start..end {
-            let Some(key) = SampledKey::read(self.slot(slots, at)) else {
+            if is_free(slots, at) {
                 continue;
-            };
-            slots[self.bytes_of(at..at + 1)].fill(0);
-            if keep(&key) {
-                self.put(slots, &key);
-                count += 1;
+            }
+            let fingerprint = SampledKey::fingerprint_in(self.slot(slots, at));
+            if !keep(fingerprint) {
+                slots[self.bytes_of(at..at + 1)].fill(0);
+                continue;
+            }
+            count += 1;
+            // All slots of this run before `at` are in their final state.
+            let home = self.home(fingerprint);
+            if let Some(free) = (home..at).find(|&earlier| is_free(slots, earlier)) {
+                slots.copy_within(
+                    self.bytes_of(at..at + 1),
+                    self.bytes_of(free..free + 1).start,
+                );
+                slots[self.bytes_of(at..at + 1)].fill(0);
             }
         }
         for key in &last {
@@ -64,14 +75,13 @@ impl AuditTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::Fingerprint;
     use crate::rng::Generator;
 
     /// Inserts the remaining keys into a second table.
-    fn rebuilt(table: &AuditTable, slots: &[u8], keep: impl Fn(&SampledKey) -> bool) -> Vec<u8> {
+    fn rebuilt(table: &AuditTable, slots: &[u8], keep: impl Fn(Fingerprint) -> bool) -> Vec<u8> {
         let mut anew = vec![0; slots.len()];
         for slot in slots.chunks_exact(slots.len() / table.slots()) {
-            if let Some(key) = SampledKey::read(slot).filter(&keep) {
+            if let Some(key) = SampledKey::read(slot).filter(|key| keep(key.fingerprint)) {
                 table.put(&mut anew, &key);
             }
         }
@@ -102,7 +112,7 @@ mod tests {
             }
             let at_end = [0, table.slots() - 1].map(|at| SampledKey::read(table.slot(&slots, at)));
             over_the_end += u32::from(at_end.iter().all(Option::is_some));
-            let keep = |key: &SampledKey| key.fingerprint.0 & 1 == 0;
+            let keep = |key: Fingerprint| key.0 & 1 == 0;
             let expected = rebuilt(&table, &slots, keep);
             let count = table.retain(&mut slots, keep);
             assert_eq!(slots, expected, "{keys} keys in {} slots", table.slots());

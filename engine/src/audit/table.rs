@@ -170,8 +170,16 @@ impl AuditTable {
     #[inline(always)]
     fn note<R: Region + ?Sized>(&self, region: &mut R, counts: &mut Counts, judged: JudgedKey) {
         counts.sampled += 1;
-        let (at, known) = self.find(&region.bytes()[SLOTS..], judged.fingerprint);
+        let at = self.find_slot(&region.bytes()[SLOTS..], judged.fingerprint);
         let slot = SLOTS + self.slot_bytes * at..SLOTS + self.slot_bytes * (at + 1);
+        // Most sampled keys are repeats.
+        if self.window.is_none() && !SampledKey::is_free(&region.bytes()[slot.clone()]) {
+            let slot = region.bytes_mut(slot.clone());
+            if let Some(last) = SampledKey::count_repeat(slot, judged.position, judged.verdict) {
+                return self.count_gap(region, counts, judged.position, last);
+            }
+        }
+        let known = SampledKey::read(&region.bytes()[slot.clone()]);
         let mut key = known.unwrap_or_else(|| SampledKey::unknown(judged.fingerprint));
         let last = std::mem::replace(&mut key.last, judged.position);
         let forgotten = std::mem::take(&mut key.forgotten);
@@ -188,7 +196,18 @@ impl AuditTable {
             counts.keys += 1;
             return;
         }
-        let gap = judged.position.saturating_sub(last).max(1);
+        self.count_gap(region, counts, judged.position, last);
+    }
+
+    #[inline(always)]
+    fn count_gap<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        counts: &Counts,
+        position: u64,
+        last: u64,
+    ) {
+        let gap = position.saturating_sub(last).max(1);
         let cell = GAPS + 8 * gap.ilog2() as usize;
         let weight = read_u64(region.bytes(), cell) + (1 << counts.shift);
         write_u64(region.bytes_mut(cell..cell + 8), 0, weight);
@@ -196,7 +215,7 @@ impl AuditTable {
 
     /// Returns the home slot of a key.
     #[inline(always)]
-    fn home(&self, fingerprint: Fingerprint) -> usize {
+    pub(super) fn home(&self, fingerprint: Fingerprint) -> usize {
         reduce(fingerprint.0, self.slots as u64) as usize
     }
 
@@ -209,6 +228,24 @@ impl AuditTable {
         prefetch(bytes, start + 64);
     }
 
+    /// Returns the slot of a key, or the slot where it would be inserted.
+    #[inline(always)]
+    fn find_slot(&self, slots: &[u8], fingerprint: Fingerprint) -> usize {
+        let mut at = self.home(fingerprint);
+        // The table is never full, so the loop ends.
+        loop {
+            let slot = self.slot(slots, at);
+            // One branch: which of the two it is, the caller asks once.
+            if SampledKey::is_free(slot) | (SampledKey::fingerprint_in(slot) == fingerprint) {
+                return at;
+            }
+            at += 1;
+            if at == self.slots {
+                at = 0;
+            }
+        }
+    }
+
     /// Returns the slot of a key and its record, or the slot where it would be inserted.
     #[inline(always)]
     pub(super) fn find(
@@ -216,18 +253,8 @@ impl AuditTable {
         slots: &[u8],
         fingerprint: Fingerprint,
     ) -> (usize, Option<SampledKey>) {
-        let mut at = self.home(fingerprint);
-        // The table is never full, so the loop ends.
-        loop {
-            let key = SampledKey::read(self.slot(slots, at));
-            if key.is_none_or(|key| key.fingerprint == fingerprint) {
-                return (at, key);
-            }
-            at += 1;
-            if at == self.slots {
-                at = 0;
-            }
-        }
+        let at = self.find_slot(slots, fingerprint);
+        (at, SampledKey::read(self.slot(slots, at)))
     }
 
     /// Requires one more low bit to be 0, which removes every second key.
@@ -237,7 +264,7 @@ impl AuditTable {
         }
         counts.shift += 1;
         let mask = counts.mask();
-        counts.keys = self.retain(&mut bytes[SLOTS..], |key| key.fingerprint.0 & mask == 0);
+        counts.keys = self.retain(&mut bytes[SLOTS..], |fingerprint| fingerprint.0 & mask == 0);
         // Observations sampled at twice the rate count half.
         counts.sampled /= 2;
     }

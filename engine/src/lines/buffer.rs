@@ -1,7 +1,10 @@
 //! A buffer that splits a stream of bytes into lines.
 
+use std::ops::Range;
+
 use memchr::{memchr, memchr_iter, memrchr};
 
+use super::block::LineBlock;
 use super::line::{Line, Lines};
 
 /// The least space offered to a read. Large enough that system calls are rare, small enough
@@ -66,6 +69,25 @@ pub struct Piece<'a> {
     pub is_first: bool,
 }
 
+/// Where a [`Part`] is in the bytes of a buffer.
+#[derive(Clone, Debug)]
+pub(super) enum PartRange {
+    Lines(Range<usize>),
+    LongLine { range: Range<usize>, is_first: bool },
+}
+
+impl PartRange {
+    pub(super) fn part<'a>(&self, delimiter: u8, bytes: &'a [u8]) -> Part<'a> {
+        match self {
+            PartRange::Lines(range) => Part::Lines(Lines::of(delimiter, &bytes[range.clone()])),
+            PartRange::LongLine { range, is_first } => Part::LongLine(Piece {
+                bytes: &bytes[range.clone()],
+                is_first: *is_first,
+            }),
+        }
+    }
+}
+
 impl LineBuffer {
     /// Creates an empty buffer for lines that end in `delimiter`.
     pub fn new(delimiter: u8) -> Self {
@@ -108,9 +130,8 @@ impl LineBuffer {
                 .map_err(|_| LineTooLong { bytes: self.end })?;
             self.bytes.resize(wanted.max(self.bytes.len()), 0);
         }
-        // A buffer that has grown for a long line still reads blocks of the usual size.
-        let offered = self.bytes.len().min(self.end + 2 * BLOCK_BYTES);
-        Ok(&mut self.bytes[self.end..offered])
+        // Always the same size, so that blocks of a file do not depend on who takes them.
+        Ok(&mut self.bytes[self.end..self.end + BLOCK_BYTES])
     }
 
     /// Adds the first `count` bytes of the [`space`](LineBuffer::space) to the input.
@@ -143,6 +164,47 @@ impl LineBuffer {
     /// Returns the next part of the input: complete lines, or a piece of a line that is too
     /// long. Returns None if more input is needed.
     pub fn next_part(&mut self) -> Option<Part<'_>> {
+        let range = self.next_range()?;
+        Some(range.part(self.delimiter, &self.bytes))
+    }
+
+    /// Moves all parts of the input that are complete to a block, which gives its memory in
+    /// return. Only the incomplete line after them is copied.
+    pub fn take_block(&mut self, block: &mut LineBlock) {
+        block.clear(self.delimiter);
+        while let Some(range) = self.next_range() {
+            block.parts.push(range);
+        }
+        if !block.parts.is_empty() {
+            self.swap_bytes(block);
+        }
+    }
+
+    /// Moves the bytes after the last delimiter to a block; call it at the end of the input.
+    pub fn take_last_line(&mut self, block: &mut LineBlock) {
+        block.clear(self.delimiter);
+        let (start, end) = (self.start, self.end);
+        self.last_line();
+        if start < end {
+            block.last_line = Some(start..end);
+            self.swap_bytes(block);
+        }
+    }
+
+    /// Exchanges memory with a block, and keeps the bytes that were not returned.
+    fn swap_bytes(&mut self, block: &mut LineBlock) {
+        std::mem::swap(&mut self.bytes, &mut block.bytes);
+        let rest = &block.bytes[self.start..self.end];
+        if self.bytes.len() < rest.len() {
+            self.bytes.resize(rest.len(), 0);
+        }
+        self.bytes[..rest.len()].copy_from_slice(rest);
+        self.searched -= self.start;
+        self.end -= self.start;
+        self.start = 0;
+    }
+
+    fn next_range(&mut self) -> Option<PartRange> {
         if self.inside_long_line {
             return self.continue_long_line();
         }
@@ -152,7 +214,7 @@ impl LineBuffer {
             return match self.end - self.start > self.max_line {
                 true => {
                     self.inside_long_line = true;
-                    Some(Part::LongLine(self.take_piece(self.end, true)))
+                    Some(self.take_piece(self.end, true))
                 }
                 false => None,
             };
@@ -163,7 +225,7 @@ impl LineBuffer {
             match self.first_long_line(complete) {
                 Some((start, end)) if start == self.start => {
                     self.searched = end;
-                    return Some(Part::LongLine(self.take_piece(end, true)));
+                    return Some(self.take_piece(end, true));
                 }
                 Some((start, _)) => complete = start,
                 None => {}
@@ -171,8 +233,7 @@ impl LineBuffer {
         }
         let start = std::mem::replace(&mut self.start, complete);
         self.searched = complete;
-        let block = &self.bytes[start..complete];
-        Some(Part::Lines(Lines::of(self.delimiter, block)))
+        Some(PartRange::Lines(start..complete))
     }
 
     /// Returns the first line that is too long among the complete lines that end at `complete`.
@@ -188,7 +249,7 @@ impl LineBuffer {
         None
     }
 
-    fn continue_long_line(&mut self) -> Option<Part<'_>> {
+    fn continue_long_line(&mut self) -> Option<PartRange> {
         let rest = &self.bytes[self.start..self.end];
         if rest.is_empty() {
             return None;
@@ -201,13 +262,13 @@ impl LineBuffer {
             None => self.end,
         };
         self.searched = end;
-        Some(Part::LongLine(self.take_piece(end, false)))
+        Some(self.take_piece(end, false))
     }
 
-    fn take_piece(&mut self, end: usize, is_first: bool) -> Piece<'_> {
+    fn take_piece(&mut self, end: usize, is_first: bool) -> PartRange {
         let start = std::mem::replace(&mut self.start, end);
-        Piece {
-            bytes: &self.bytes[start..end],
+        PartRange::LongLine {
+            range: start..end,
             is_first,
         }
     }
@@ -271,6 +332,21 @@ mod tests {
         }
     }
 
+    /// Adds the lines of a part, each with whether it came whole.
+    fn add_part(lines: &mut Vec<(Vec<u8>, bool)>, part: Part<'_>) {
+        match part {
+            Part::Lines(whole) => {
+                lines.extend(whole.map(|line| (line.with_delimiter.to_vec(), true)));
+            }
+            Part::LongLine(piece) if piece.is_first => lines.push((piece.bytes.to_vec(), false)),
+            Part::LongLine(piece) => {
+                let (line, whole) = lines.last_mut().expect("its first piece");
+                assert!(!*whole && !line.ends_with(b"\n"));
+                line.extend_from_slice(piece.bytes);
+            }
+        }
+    }
+
     /// Returns the lines, each with whether it came whole.
     fn split_with_limit(input: &[u8], piece: usize, max_line: usize) -> Vec<(Vec<u8>, bool)> {
         let mut buffer = LineBuffer::with_max_line(b'\n', max_line);
@@ -279,19 +355,7 @@ mod tests {
             buffer.space().expect("small")[..chunk.len()].copy_from_slice(chunk);
             buffer.filled(chunk.len());
             while let Some(part) = buffer.next_part() {
-                match part {
-                    Part::Lines(whole) => {
-                        lines.extend(whole.map(|line| (line.with_delimiter.to_vec(), true)));
-                    }
-                    Part::LongLine(piece) if piece.is_first => {
-                        lines.push((piece.bytes.to_vec(), false));
-                    }
-                    Part::LongLine(piece) => {
-                        let (line, whole) = lines.last_mut().expect("its first piece");
-                        assert!(!*whole && !line.ends_with(b"\n"));
-                        line.extend_from_slice(piece.bytes);
-                    }
-                }
+                add_part(&mut lines, part);
             }
         }
         let last = buffer.last_line();
@@ -313,8 +377,34 @@ mod tests {
                     (line.to_vec(), length <= max_line)
                 })
                 .collect();
-            prop_assert_eq!(split_with_limit(&input, piece, max_line), expected);
+            prop_assert_eq!(&split_with_limit(&input, piece, max_line), &expected);
+            prop_assert_eq!(&split_in_blocks(&input, piece, max_line), &expected);
         }
+    }
+
+    /// Like `split_with_limit`, by blocks.
+    fn split_in_blocks(input: &[u8], piece: usize, max_line: usize) -> Vec<(Vec<u8>, bool)> {
+        let mut buffer = LineBuffer::with_max_line(b'\n', max_line);
+        // Two blocks take turns, as if another thread still used one.
+        let mut blocks = [LineBlock::default(), LineBlock::default()];
+        let mut lines: Vec<(Vec<u8>, bool)> = Vec::new();
+        for (number, chunk) in input.chunks(piece).enumerate() {
+            buffer.space().expect("small")[..chunk.len()].copy_from_slice(chunk);
+            buffer.filled(chunk.len());
+            let block = &mut blocks[number % 2];
+            buffer.take_block(block);
+            assert!(block.last_line().is_none());
+            for part in block.parts() {
+                add_part(&mut lines, part);
+            }
+        }
+        let [block, _] = &mut blocks;
+        buffer.take_last_line(block);
+        assert_eq!(block.parts().count(), 0);
+        let last = block.last_line();
+        lines.extend(last.map(|line| (line.with_delimiter.to_vec(), true)));
+        assert!(buffer.is_empty());
+        lines
     }
 
     #[test]

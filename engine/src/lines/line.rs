@@ -28,6 +28,18 @@ impl<'a> Lines<'a> {
         (Lines::of(delimiter, block), rest)
     }
 
+    /// Returns the bytes of all lines.
+    pub fn text(&self) -> &'a [u8] {
+        self.block
+    }
+
+    /// Skips the next line; returns where it ends in [`text`](Lines::text), after its delimiter.
+    #[inline]
+    pub fn next_end(&mut self) -> Option<usize> {
+        self.line_start = self.delimiters.next()? + 1;
+        Some(self.line_start)
+    }
+
     /// Returns the bytes of the lines that are left.
     pub fn rest(&self) -> &'a [u8] {
         &self.block[self.line_start..]
@@ -54,12 +66,11 @@ impl<'a> Iterator for Lines<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Line<'a>> {
-        let end = self.delimiters.next()?;
         let start = self.line_start;
-        self.line_start = end + 1;
+        let end = self.next_end()?;
         Some(Line {
-            content: &self.block[start..end],
-            with_delimiter: &self.block[start..=end],
+            content: &self.block[start..end - 1],
+            with_delimiter: &self.block[start..end],
         })
     }
 }

@@ -7,6 +7,7 @@
 //! A [`KeyRule`] says how keys are found, and the times and the importance of lines if they have
 //! their own; a store records its text form. [`KeyOptions`] are the parts of it that a caller asks for.
 
+mod block;
 mod buffer;
 mod calendar;
 mod clock;
@@ -29,6 +30,7 @@ mod time_format;
 mod time_rule;
 mod value_rule;
 
+pub use block::LineBlock;
 pub use buffer::{LineBuffer, LineTooLong, Part, Piece};
 pub use clock::LineClock;
 pub use fields::{FieldList, FieldListError};

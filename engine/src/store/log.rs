@@ -1,4 +1,4 @@
-//! LogAppender to the log.
+//! Encoding frames and keeping the end of the log.
 
 use super::error::StoreError;
 use super::file_access::FileAccess;
@@ -27,13 +27,34 @@ pub struct LogWriter {
 
 /// A frame that is encoded and not written yet.
 pub struct Framed<'a> {
-    /// The frame, followed by zeros to the end of its last page if no frame before it reached
-    /// that page. Its writer may take the buffer and leave another one in its place.
+    /// The frame. Its writer may take the buffer and leave another one in its place.
     pub bytes: &'a mut Vec<u8>,
+    /// The number of zeros to [write](Framed::fill_page) after the frame.
+    fill: usize,
     /// The position of the frame.
     pub at: LogPosition,
     /// The position after the frame.
     pub end: LogPosition,
+}
+
+impl Framed<'_> {
+    /// Fills the frame's last page with zeros if no frame before it reached that page. Without
+    /// that, the operating system would read the page from the disk before writing part of it.
+    pub fn fill_page(&mut self) {
+        self.bytes.resize(self.bytes.len() + self.fill, 0);
+        self.fill = 0;
+    }
+
+    /// Returns a frame that needs no zeros after it.
+    #[cfg(test)]
+    pub fn alone(bytes: &mut Vec<u8>, at: LogPosition, end: LogPosition) -> Framed<'_> {
+        Framed {
+            bytes,
+            fill: 0,
+            at,
+            end,
+        }
+    }
 }
 
 impl LogWriter {
@@ -115,19 +136,23 @@ impl LogWriter {
             sequence: at.sequence + payload.entries() as u64,
         };
         debug_assert!(end.offset <= self.log_bytes, "the frame must fit");
-        self.fill_page(at.offset, end.offset);
-        let bytes = &mut self.frame;
-        put(Framed { bytes, at, end })?;
+        put(Framed {
+            fill: self.bytes_to_fill(at.offset, end.offset),
+            bytes: &mut self.frame,
+            at,
+            end,
+        })?;
         self.position = end;
         Ok(())
     }
 
-    /// Fills the frame's last page with zeros if no frame before it reached that page. Without
-    /// that, the operating system would read the page from the disk before writing part of it.
-    fn fill_page(&mut self, start: u64, end: u64) {
+    /// Returns how many bytes follow a frame in its last page, if no frame before it reached that
+    /// page.
+    fn bytes_to_fill(&self, start: u64, end: u64) -> usize {
         let reached = end.next_multiple_of(PAGE_BYTES);
-        if start <= reached.saturating_sub(PAGE_BYTES) && reached <= self.log_bytes {
-            self.frame.resize((reached - start) as usize, 0);
+        match start <= reached.saturating_sub(PAGE_BYTES) && reached <= self.log_bytes {
+            true => (reached - end) as usize,
+            false => 0,
         }
     }
 
@@ -197,7 +222,8 @@ mod tests {
             }
             let keys: Vec<Observation> =
                 (0..count as u64).map(|k| Fingerprint(!k).into()).collect();
-            let put = |framed: Framed<'_>| {
+            let put = |mut framed: Framed<'_>| {
+                framed.fill_page();
                 let frame_bytes = (framed.end.offset - framed.at.offset) as usize;
                 let (frame, rest) = framed.bytes.split_at(frame_bytes);
                 assert_eq!(frame.len(), FRAME_HEADER_BYTES + 8 * count);

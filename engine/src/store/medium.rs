@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::region::Memory;
@@ -112,6 +113,20 @@ pub trait Medium: Send + Sync + 'static {
         None
     }
 
+    /// Fills part of a log with zeros and returns it as memory: at most `length` bytes from
+    /// `offset` on. Returns None if frames must be written with [`write`](Medium::write).
+    ///
+    /// A medium returns a window only if storing into it needs no space that the file does not
+    /// have, because a store cannot report that the disk is full.
+    fn map_log(
+        &self,
+        _file: StoreFile,
+        _offset: u64,
+        _length: u64,
+    ) -> Option<io::Result<Box<dyn LogWindow>>> {
+        None
+    }
+
     /// Calls `work` from several threads at once if the medium reads faster that way, and
     /// returns when all have returned. By default calls it once, on this thread.
     fn in_parallel(&self, work: &(dyn Fn() + Sync)) {
@@ -127,4 +142,17 @@ pub trait Medium: Send + Sync + 'static {
     /// Waits to give another process that writes to the files time to make progress. By
     /// default does not wait: nobody else writes to a medium in memory.
     fn pause(&self, _time: Duration) {}
+}
+
+/// Part of a log as memory. What is stored in it has been written to the file, as by
+/// [`Medium::write`]: killing the process does not undo it, reads return it, and
+/// [`Medium::sync`] makes it durable.
+pub trait LogWindow: Send + Sync {
+    /// Returns the part of the file.
+    fn range(&self) -> Range<u64>;
+
+    /// Stores a frame at an offset of the file: first all bytes but the first eight, then these.
+    /// So a process that is killed meanwhile leaves no frame with a checksum, and nobody reads
+    /// half a frame. Offset and length must be multiples of eight, and inside the range.
+    fn store(&mut self, offset: u64, frame: &[u8]) -> io::Result<()>;
 }

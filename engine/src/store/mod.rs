@@ -73,7 +73,7 @@ pub use in_memory::InMemory;
 pub use inspect::{inspect_exactly_on, inspect_on};
 pub use inspection::{GrowthInspection, Inspection};
 pub use key_lookup::KeyLookup;
-pub use medium::{Medium, StoreFile};
+pub use medium::{LogWindow, Medium, StoreFile};
 #[doc(hidden)]
 pub use names::{LOCK, check_names};
 pub use remedy::Remedy;
@@ -86,6 +86,6 @@ pub use window_inspection::{Leaving, WindowInspection};
 pub use disk::{
     Backing, BackupReport, Claim, Directory, Durability, GrowReport, Leftover, MergeError,
     MergeReport, OpenOptions, Pending, ReadOnlyStore, RecoveryReport, RepairReport, SharedStore,
-    Store, Ticket, backup, grow, holds_store, inspect, inspect_exactly, leftovers, merge,
-    remove_unfinished, repair, verify,
+    Store, SyncHandle, Ticket, backup, grow, holds_store, inspect, inspect_exactly, leftovers,
+    merge, remove_unfinished, repair, shard_of, verify,
 };

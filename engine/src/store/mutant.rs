@@ -63,12 +63,14 @@ pub enum Mutant {
     NotPoisoned,
     /// The log is switched without a switch frame.
     NoSwitchFrame,
+    /// After a switch, frames are stored into the window of the previous log.
+    WindowOfOtherLog,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
     /// Every mutant.
-    pub const ALL: [Mutant; 28] = [
+    pub const ALL: [Mutant; 29] = [
         Mutant::LogReusedTooEarly,
         Mutant::MarkNotMoved,
         Mutant::MarkBeforeSync,
@@ -97,6 +99,7 @@ impl Mutant {
         Mutant::SuperblockNotChecked,
         Mutant::NotPoisoned,
         Mutant::NoSwitchFrame,
+        Mutant::WindowOfOtherLog,
     ];
 }
 

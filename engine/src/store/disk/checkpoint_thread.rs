@@ -1,7 +1,7 @@
 //! The thread that writes checkpoints while the store is in use.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::checkpoint::{Checkpoint, prepare};
@@ -9,7 +9,6 @@ use super::progress::Progress;
 use super::thread::spawn;
 use crate::store::error::StoreError;
 use crate::store::format::superblock::Superblock;
-use crate::store::lock::lock;
 use crate::store::medium::Medium;
 
 /// A job for the checkpoint thread.
@@ -88,8 +87,11 @@ impl CheckpointThread {
 
     /// Returns the result of a finished job, or None if there is none yet. With `wait`, waits
     /// for it.
-    pub fn result(&self, wait: bool) -> Option<Result<Done, StoreError>> {
-        let results = lock(&self.results);
+    pub fn result(&mut self, wait: bool) -> Option<Result<Done, StoreError>> {
+        let results = self
+            .results
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         if wait {
             return Some(results.recv().unwrap_or_else(|_| Err(thread_ended())));
         }

@@ -15,7 +15,7 @@ use super::checkpoint::Checkpoint;
 use super::checkpoint_thread::{Done, Job};
 use super::handle::Store;
 use crate::store::error::StoreError;
-use crate::store::format::superblock::{LogPosition, Superblock};
+use crate::store::format::superblock::Superblock;
 use crate::store::medium::Medium;
 
 /// How far a checkpoint has come.
@@ -43,6 +43,10 @@ impl<M: Medium> Store<M> {
     /// batch if a checkpoint can make that much room.
     pub(super) fn make_room(&mut self, wanted: usize) -> Result<usize, StoreError> {
         self.progress.check()?;
+        let room = self.log.room();
+        if room >= wanted.max(1) {
+            return Ok(room);
+        }
         let enough = wanted.min(self.log.batch_limit()).max(1);
         while self.log.room() < enough {
             // A checkpoint that could not switch logs frees none; the next one will.
@@ -65,7 +69,7 @@ impl<M: Medium> Store<M> {
         } else if idle {
             return Ok(());
         }
-        match &self.checkpoint_thread {
+        match &mut self.checkpoint_thread {
             Some(thread) => match thread.result(wait) {
                 Some(done) => self.complete(done),
                 None => Ok(()),
@@ -140,10 +144,7 @@ impl<M: Medium> Store<M> {
             let (durable, appender) = (self.progress.durable(), &mut self.appender);
             let switched = self.log.switch(durable, |framed| appender.put_now(framed));
             switched.map_err(|error| self.progress.poison(error))?;
-            let LogPosition {
-                sequence, epoch, ..
-            } = self.log.position();
-            self.progress.note_appended(sequence, epoch);
+            self.progress.note_switched(self.log.position().epoch);
         }
         let next = Superblock {
             features: self.active.features | self.added_features,
@@ -181,8 +182,9 @@ impl<M: Medium> Store<M> {
         self.complete(done)
     }
 
-    /// Without threads: starts a checkpoint that [`advance_by`](Store::advance_by) writes.
-    #[doc(hidden)]
+    /// Starts a checkpoint and returns. A thread writes it, and calls that observe go on with it; the
+    /// [generation](Store::generation) grows when it is complete. Does nothing while a checkpoint is
+    /// under way.
     pub fn begin_checkpoint(&mut self) -> Result<(), StoreError> {
         self.start_checkpoint()
     }

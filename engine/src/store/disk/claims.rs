@@ -4,8 +4,10 @@
 //! crash unfinished keys can be claimed again.
 
 use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
 
 use crate::filter::Observation;
+use crate::fingerprint::{Fingerprint, IdentityHasher};
 
 /// The answer to a claim.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,10 +28,17 @@ pub struct Ticket {
     pub(super) observation: Observation,
 }
 
+impl Ticket {
+    /// Returns the fingerprint of the claimed key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.observation.fingerprint
+    }
+}
+
 /// The keys that are claimed.
 #[derive(Debug, Default)]
 pub struct Claims {
-    pending: HashSet<u64>,
+    pending: HashSet<u64, BuildHasherDefault<IdentityHasher>>,
 }
 
 impl Claims {
@@ -44,6 +53,11 @@ impl Claims {
     /// Ends a claim.
     pub fn finish(&mut self, ticket: &Ticket) {
         self.pending.remove(&ticket.observation.fingerprint.0);
+    }
+
+    /// Returns whether a key is claimed.
+    pub fn is_claimed(&self, fingerprint: Fingerprint) -> bool {
+        self.pending.contains(&fingerprint.0)
     }
 
     /// Returns the number of claimed keys.

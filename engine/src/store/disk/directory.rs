@@ -12,12 +12,16 @@ use std::time::{Duration, SystemTime};
 
 use super::file_access_at::{read_exact_at, write_all_at};
 use super::live_region::map_privately;
+#[cfg(target_os = "linux")]
+use super::log_window::MappedLog;
 use super::new_directory::{NewDirectory, create_allocated, sync_directory};
 use super::path_context::PathContext;
 use super::writer_lock::{WithoutFile, WriterLock};
 use crate::region::Memory;
 use crate::store::error::{NotAStoreReason, StoreError};
 use crate::store::format::layout::Layout;
+#[cfg(target_os = "linux")]
+use crate::store::medium::LogWindow;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::names::{check_names, missing_files};
 
@@ -252,6 +256,17 @@ impl Medium for Directory {
     ) -> Option<io::Result<Memory>> {
         let mapped = self.file(file);
         Some(mapped.and_then(|file| map_privately(file, offset, length)))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn map_log(
+        &self,
+        file: StoreFile,
+        offset: u64,
+        length: u64,
+    ) -> Option<io::Result<Box<dyn LogWindow>>> {
+        let window = MappedLog::open(self.file(file).ok()?, offset, length)?;
+        Some(window.map(|window| Box::new(window) as Box<dyn LogWindow>))
     }
 
     fn in_parallel(&self, work: &(dyn Fn() + Sync)) {

@@ -10,6 +10,7 @@ use super::claims::{Claim, Claims, Ticket};
 use super::directory::Directory;
 use super::durability::Durability;
 use super::live_region::LiveRegion;
+use super::log_tail::LogTail;
 use super::log_thread::LogAppender;
 use super::open_options::OpenOptions;
 use super::progress::Progress;
@@ -50,7 +51,7 @@ pub struct Store<M: Medium = Directory> {
     pub(super) time: ObservationTime,
     /// Features that the next image has besides those of the active one.
     pub(super) added_features: u32,
-    claims: Claims,
+    pub(super) claims: Claims,
     durability: Durability,
     pub(super) report: RecoveryReport,
     pub(super) background_check: Option<BackgroundCheck>,
@@ -106,11 +107,14 @@ impl<M: Medium> Store<M> {
         let by_thread = options.threads
             && options.durability != Durability::Every
             && std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        // A sync after each frame would make every store into a map fault.
+        let may_map = options.map_log && options.durability != Durability::Every;
+        let tail = LogTail::new(active.layout.log_bytes, may_map);
         let divisible = filter.filter().is_divisible();
         let observing = divisible.then(|| Threads::start(options.observing_threads));
         let observing = observing.flatten();
         Ok(Store {
-            appender: LogAppender::new(&progress, by_thread),
+            appender: LogAppender::new(&progress, by_thread, tail),
             log: LogWriter::new(
                 active.store_id,
                 &active.layout,
@@ -154,7 +158,13 @@ impl<M: Medium> Store<M> {
     /// Observes a hashed key with its time and importance.
     pub fn observe_one(&mut self, observation: Observation) -> Result<Verdict, StoreError> {
         let mut verdict = [Verdict::New];
-        self.observe_batch(&[observation], &mut verdict)?;
+        match self.time.is_needed() {
+            true => self.observe_batch(&[observation], &mut verdict)?,
+            false => {
+                self.observe_run(0, &[observation], &mut verdict)?;
+                self.after_append()?;
+            }
+        }
         Ok(verdict[0])
     }
 
@@ -174,21 +184,35 @@ impl<M: Medium> Store<M> {
         let mut from = 0;
         let runs = self.runs(observations);
         for run in &runs {
-            while from < run.end {
-                let left = run.end - from;
-                let room = self.make_room(left)?;
-                let to = from + left.min(room);
-                let log_policy = self.log_policy();
-                let (observed, verdicts) = (&observations[from..to], &mut verdicts[from..to]);
-                self.apply(run.step, observed, verdicts);
-                let encoding = self.log.encoding();
-                let payload = encoding.payload(run.step, observed, verdicts, log_policy);
-                self.append(payload, LogAppender::put)?;
-                from = to;
-            }
+            let range = from..run.end;
+            self.observe_run(run.step, &observations[range.clone()], &mut verdicts[range])?;
+            from = run.end;
         }
         self.time.reuse(runs);
         self.after_append()
+    }
+
+    /// Observes keys at one step and appends them to the log, in as many frames as needed.
+    fn observe_run(
+        &mut self,
+        step: u64,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+    ) -> Result<(), StoreError> {
+        let mut from = 0;
+        while from < observations.len() {
+            let left = observations.len() - from;
+            let room = self.make_room(left)?;
+            let to = from + left.min(room);
+            let log_policy = self.log_policy();
+            let (observed, verdicts) = (&observations[from..to], &mut verdicts[from..to]);
+            self.apply(step, observed, verdicts);
+            let encoding = self.log.encoding();
+            let payload = encoding.payload(step, observed, verdicts, log_policy);
+            self.append(payload, LogAppender::put)?;
+            from = to;
+        }
+        Ok(())
     }
 
     /// Reports whether a key was observed before. Records nothing.
@@ -214,7 +238,9 @@ impl<M: Medium> Store<M> {
         self.claim_observation(observation)
     }
 
-    pub(super) fn claim_observation(&mut self, observation: Observation) -> Claim {
+    /// [`claim`](Store::claim) for a key that is already hashed by the store's
+    /// [hasher](Store::hasher), with its time and importance.
+    pub fn claim_observation(&mut self, observation: Observation) -> Claim {
         match self.contains_observation(observation) {
             Verdict::Seen => Claim::Seen,
             Verdict::New => self.claims.claim(observation),
@@ -225,6 +251,21 @@ impl<M: Medium> Store<M> {
     pub fn commit(&mut self, ticket: Ticket) -> Result<(), StoreError> {
         self.observe_one(ticket.observation)?;
         self.claims.finish(&ticket);
+        Ok(())
+    }
+
+    /// Records many claimed keys, in fewer writes than one by one. On return they are in the log,
+    /// so that killing the process does not undo them.
+    pub fn commit_batch(&mut self, tickets: Vec<Ticket>) -> Result<(), StoreError> {
+        let observations: Vec<_> = tickets.iter().map(|ticket| ticket.observation).collect();
+        let mut verdicts = vec![Verdict::New; observations.len()];
+        let limit = self.batch_limit();
+        for (observed, verdicts) in observations.chunks(limit).zip(verdicts.chunks_mut(limit)) {
+            self.observe_pending(observed, verdicts)?.commit()?;
+        }
+        for ticket in &tickets {
+            self.claims.finish(ticket);
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@
 //! | claimed | waits, if the checkpoint holds it | waits, if the writer holds it |
 //! | saved | may change it | never reads it again |
 //!
-//! This module and `prefetch` are the only ones with unsafe code.
+//! This module, `log_window` and `prefetch` are the only ones with unsafe code.
 #![allow(unsafe_code)]
 
 use std::ops::Range;

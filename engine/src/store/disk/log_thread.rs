@@ -3,7 +3,7 @@
 //! Writing the frame of a large batch takes a fifteenth of the time of the batch, and more
 //! while the log is being synced. The log thread does it while the writer works on its next
 //! batch. For small frames, waking a thread costs more than the write: the writer writes them
-//! itself.
+//! itself, or [stores](LogTail) them.
 //!
 //! **Invariant:** frames are written in order, and [`Progress`] counts only frames that are
 //! written. So no frame is synced or acknowledged before it is written. A caller that needs
@@ -14,6 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::log_tail::LogTail;
 use super::progress::Progress;
 use super::thread::spawn;
 use crate::store::error::StoreError;
@@ -41,39 +42,55 @@ pub struct LogAppender<M: Medium> {
     queue: Arc<Queue>,
     may_start: bool,
     thread: Option<JoinHandle<()>>,
+    /// Whether a frame was queued since the queue was last known to be empty.
+    queued: bool,
+    tail: LogTail,
 }
 
 impl<M: Medium> LogAppender<M> {
     /// With `by_thread`, starts the log thread at the first large frame.
-    pub fn new(progress: &Arc<Progress<M>>, by_thread: bool) -> Self {
+    pub fn new(progress: &Arc<Progress<M>>, by_thread: bool, tail: LogTail) -> Self {
         LogAppender {
             progress: Arc::clone(progress),
             queue: Arc::default(),
             may_start: by_thread,
             thread: None,
+            queued: false,
+            tail,
         }
     }
 
     /// Writes a frame, or queues it for the log thread. If the thread fails to write it, the
     /// store is poisoned.
-    pub fn put(&mut self, framed: Framed<'_>) -> Result<(), StoreError> {
+    #[inline]
+    pub fn put(&mut self, mut framed: Framed<'_>) -> Result<(), StoreError> {
         if framed.bytes.len() >= THREAD_FROM_BYTES && self.has_thread() {
+            framed.fill_page();
             self.queue.put(framed);
+            self.queued = true;
             return Ok(());
         }
         self.put_now(framed)
     }
 
     /// Writes a frame before returning, after all queued frames.
-    pub fn put_now(&mut self, framed: Framed<'_>) -> Result<(), StoreError> {
+    #[inline]
+    pub fn put_now(&mut self, mut framed: Framed<'_>) -> Result<(), StoreError> {
         self.drain()?;
+        if self.tail.store(&self.progress.medium, &framed)? {
+            self.progress.note_appended(framed.end.sequence);
+            return Ok(());
+        }
+        framed.fill_page();
         write(&self.progress, framed.bytes, framed.at, framed.end)
     }
 
     /// Waits until all queued frames are written.
-    pub fn drain(&self) -> Result<(), StoreError> {
-        if self.thread.is_some() {
+    #[inline]
+    pub fn drain(&mut self) -> Result<(), StoreError> {
+        if self.queued {
             self.queue.wait_until_empty();
+            self.queued = false;
         }
         self.progress.check()
     }
@@ -108,7 +125,7 @@ fn write<M: Medium>(
 ) -> Result<(), StoreError> {
     let file = StoreFile::log(at.epoch);
     progress.medium.write_at(file, at.offset, frame)?;
-    progress.note_appended(end.sequence, end.epoch);
+    progress.note_appended(end.sequence);
     Ok(())
 }
 
@@ -304,11 +321,11 @@ mod tests {
 
     fn put(appender: &mut LogAppender<Slow>, number: u64, length: usize) -> Result<(), StoreError> {
         let mut bytes = vec![number as u8; length];
-        appender.put(Framed {
-            bytes: &mut bytes,
-            at: position(number),
-            end: position(number + 1),
-        })
+        appender.put(Framed::alone(
+            &mut bytes,
+            position(number),
+            position(number + 1),
+        ))
     }
 
     fn written(progress: &Progress<Slow>) -> Vec<u64> {
@@ -323,7 +340,7 @@ mod tests {
     #[test]
     fn large_and_small_frames_are_written_in_order() {
         let progress = progress(Slow::default());
-        let mut appender = LogAppender::new(&progress, true);
+        let mut appender = LogAppender::new(&progress, true, LogTail::new(0, true));
         let large = THREAD_FROM_BYTES;
         for (number, length) in (0..).zip([large, large, 1, large, 2, 3, large]) {
             put(&mut appender, number, length).expect("queued");
@@ -336,7 +353,7 @@ mod tests {
     #[test]
     fn the_queue_is_bounded_and_its_frames_are_counted_only_when_written() {
         let progress = progress(Slow::default());
-        let mut appender = LogAppender::new(&progress, true);
+        let mut appender = LogAppender::new(&progress, true, LogTail::new(0, true));
         let mut most = 0;
         for number in 0..12 {
             put(&mut appender, number, THREAD_FROM_BYTES).expect("queued");
@@ -355,7 +372,7 @@ mod tests {
             fails_at: Some(1),
             ..Slow::default()
         });
-        let mut appender = LogAppender::new(&progress, true);
+        let mut appender = LogAppender::new(&progress, true, LogTail::new(0, true));
         for number in 0..4 {
             put(&mut appender, number, THREAD_FROM_BYTES).expect("the failure is not known yet");
         }

@@ -65,6 +65,9 @@ impl<M: Medium> Store<M> {
 
     /// Decides about a key at its time. Records nothing.
     pub(super) fn contains_observation(&self, observation: Observation) -> Verdict {
+        if !self.time.is_needed() {
+            return self.contains_fingerprint(observation.fingerprint);
+        }
         let mut registers = self.registers.clone();
         registers.advance_clock(self.time.step_of(observation.tick));
         self.filter

@@ -38,6 +38,7 @@ pub struct OpenOptions {
     pub(super) verify_first: bool,
     pub(super) threads: bool,
     pub(super) observing_threads: usize,
+    pub(super) map_log: bool,
 }
 
 impl Default for OpenOptions {
@@ -55,6 +56,7 @@ impl OpenOptions {
             verify_first: true,
             threads: true,
             observing_threads: 1,
+            map_log: true,
         }
     }
 
@@ -92,6 +94,16 @@ impl OpenOptions {
     /// region, one thread does all.
     pub const fn observing_threads(mut self, threads: usize) -> Self {
         self.observing_threads = threads;
+        self
+    }
+
+    /// Sets whether the end of the log may be a shared memory map (the default), so that observing
+    /// one key makes no system call. It is used only on file systems where a store into the map
+    /// cannot run out of space (ext4 and tmpfs). But if another program truncates a log while it is
+    /// mapped, the operating system kills the process. Without a map, every call writes to the log.
+    /// The files are the same.
+    pub const fn map_log(mut self, map_log: bool) -> Self {
+        self.map_log = map_log;
         self
     }
 

@@ -17,7 +17,9 @@ use crate::store::mutant::{Mutant, planted};
 pub struct Progress<M> {
     pub medium: M,
     store_id: StoreId,
-    appended: Mutex<Appended>,
+    /// The number of observations in the log's file. Counted without a lock, once per frame.
+    appended: AtomicU64,
+    shared: Mutex<Shared>,
     changed: Condvar,
     durable: AtomicU64,
     /// Locked during a sync, so that marks are written in order.
@@ -26,8 +28,7 @@ pub struct Progress<M> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Appended {
-    sequence: u64,
+struct Shared {
     /// The epochs of the oldest log with unsynced frames and of the current log.
     epochs: (u64, u64),
     stopping: bool,
@@ -39,8 +40,8 @@ impl<M: Medium> Progress<M> {
         Progress {
             medium,
             store_id,
-            appended: Mutex::new(Appended {
-                sequence,
+            appended: AtomicU64::new(sequence),
+            shared: Mutex::new(Shared {
                 epochs: (epoch, epoch),
                 stopping: false,
             }),
@@ -77,22 +78,26 @@ impl<M: Medium> Progress<M> {
             return error;
         }
         let _ = self.failure.set(error.to_string());
-        let _guard = lock(&self.appended);
+        let _guard = lock(&self.shared);
         self.changed.notify_all();
         error
     }
 
     /// Returns the number of observations in the log's file.
-    #[cfg(test)]
     pub fn appended(&self) -> u64 {
-        lock(&self.appended).sequence
+        // Acquire: a sync after this covers the frames and knows their logs.
+        self.appended.load(Ordering::Acquire)
     }
 
     /// Records that the log is written up to here.
-    pub fn note_appended(&self, sequence: u64, epoch: u64) {
-        let mut appended = lock(&self.appended);
-        appended.sequence = sequence;
-        appended.epochs.1 = epoch;
+    #[inline]
+    pub fn note_appended(&self, sequence: u64) {
+        self.appended.store(sequence, Ordering::Release);
+    }
+
+    /// Records that the next frame is in the log of this epoch.
+    pub fn note_switched(&self, epoch: u64) {
+        lock(&self.shared).epochs.1 = epoch;
     }
 
     /// Syncs what has been appended and writes the mark. With `sync_mark`, syncs the mark too:
@@ -104,9 +109,9 @@ impl<M: Medium> Progress<M> {
             return Err(self.poison(StoreError::Deleted { file }));
         }
         let mut mark = lock(&self.mark);
-        let Appended {
-            sequence, epochs, ..
-        } = *lock(&self.appended);
+        // In this order: frames up to the sequence number are in logs that the epochs include.
+        let sequence = self.appended();
+        let epochs = lock(&self.shared).epochs;
         let result = self.sync_up_to(&mut mark, sequence, epochs, sync_mark);
         result.map_err(|error| self.poison(error))
     }
@@ -138,8 +143,8 @@ impl<M: Medium> Progress<M> {
         if sync_mark {
             self.medium.sync_file(StoreFile::Mark)?;
         }
-        let mut appended = lock(&self.appended);
-        appended.epochs.0 = appended.epochs.0.max(current);
+        let mut shared = lock(&self.shared);
+        shared.epochs.0 = shared.epochs.0.max(current);
         self.durable.fetch_max(sequence, Ordering::AcqRel);
         self.changed.notify_all();
         Ok(())
@@ -147,41 +152,37 @@ impl<M: Medium> Progress<M> {
 
     /// Waits until `sequence` observations are durable.
     pub fn wait(&self, sequence: u64) -> Result<(), StoreError> {
-        let mut appended = lock(&self.appended);
+        let mut shared = lock(&self.shared);
         while self.durable() < sequence {
             self.check()?;
-            appended = self
+            shared = self
                 .changed
-                .wait(appended)
+                .wait(shared)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         Ok(())
     }
 
-    fn has_unsynced(&self, appended: &Appended) -> bool {
-        appended.sequence > self.durable()
-    }
-
     /// Ends [`sync_until_stopped`](Progress::sync_until_stopped).
     pub fn stop(&self) {
-        lock(&self.appended).stopping = true;
+        lock(&self.shared).stopping = true;
         self.changed.notify_all();
     }
 
     /// Syncs at an interval until stopped or poisoned: the body of the sync thread.
     pub fn sync_until_stopped(&self, interval: Duration) {
         loop {
-            let appended = lock(&self.appended);
+            let shared = lock(&self.shared);
             let waited = self
                 .changed
-                .wait_timeout_while(appended, interval, |appended| !appended.stopping);
-            let (appended, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            let (stopping, unsynced) = (appended.stopping, self.has_unsynced(&appended));
-            drop(appended);
+                .wait_timeout_while(shared, interval, |shared| !shared.stopping);
+            let (shared, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let stopping = shared.stopping;
+            drop(shared);
             if stopping || self.failure.get().is_some() {
                 return;
             }
-            if unsynced {
+            if self.appended() > self.durable() {
                 // A failure poisons the store, so the next call reports it.
                 let _ = self.sync(true);
             }

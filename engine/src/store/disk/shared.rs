@@ -25,9 +25,13 @@ use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::create::{CreateOption, CreateOptions, agree};
 use crate::store::error::{NotAStoreReason, StoreError};
 use crate::store::names::{SHARD_COUNT, shard_name};
+use crate::workers::Workers;
 
 /// The largest number of shards: their names have three digits.
 const MAX_SHARDS: usize = 1000;
+
+/// Below this length of a batch, waking a thread costs more than it saves.
+const SHORTEST_DIVIDED_BATCH: usize = 4096;
 
 /// A filter whose state survives crashes and restarts, for use by many threads at once.
 ///
@@ -35,6 +39,8 @@ const MAX_SHARDS: usize = 1000;
 pub struct SharedStore {
     shards: Vec<Mutex<Store<Directory>>>,
     hasher: KeyHasher,
+    /// The threads that observe a batch together.
+    workers: Workers,
 }
 
 impl SharedStore {
@@ -118,7 +124,9 @@ impl SharedStore {
         let count = count.trim().parse::<usize>().ok();
         let count = count.filter(|count| (1..=MAX_SHARDS).contains(count));
         let count = count.ok_or_else(|| not_a_store(NotAStoreReason::BadShardCount))?;
-        let stores = (0..count).map(|index| options.open(path.join(shard_name(index))));
+        // Threads divide shards, not the rows of each.
+        let of_shard = options.observing_threads(1);
+        let stores = (0..count).map(|index| of_shard.open(path.join(shard_name(index))));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
         let Some(first) = stores.first() else {
             return Err(not_a_store(NotAStoreReason::BadShardCount));
@@ -131,6 +139,7 @@ impl SharedStore {
             return Err(not_a_store(NotAStoreReason::DifferentShards));
         }
         Ok(SharedStore {
+            workers: Workers::start(options.observing_threads.min(stores.len())),
             shards: stores.into_iter().map(Mutex::new).collect(),
             hasher,
         })
@@ -179,7 +188,8 @@ impl SharedStore {
 
     /// Observes many keys. The keys of one shard are observed in order and without
     /// interruption; other threads may observe keys between two shards. After an error, some
-    /// shards have recorded their keys and some have not.
+    /// shards have recorded their keys and some have not. Shards are observed at the same time by
+    /// as many threads as [`OpenOptions::observing_threads`] says, if the batch is long enough.
     ///
     /// # Panics
     /// If the two slices differ in length.
@@ -189,21 +199,22 @@ impl SharedStore {
         verdicts: &mut [Verdict],
     ) -> Result<(), StoreError> {
         assert_eq!(observations.len(), verdicts.len());
-        let mut by_shard = vec![(Vec::new(), Vec::new()); self.shards.len()];
+        let mut by_shard: Vec<ShardBatch> = Vec::new();
+        by_shard.resize_with(self.shards.len(), ShardBatch::default);
         for (index, &observation) in observations.iter().enumerate() {
-            let (indices, batch) = &mut by_shard[self.shard_of(observation.fingerprint)];
-            indices.push(index);
-            batch.push(observation);
+            let batch = &mut by_shard[self.shard_of(observation.fingerprint)];
+            batch.indices.push(index);
+            batch.observations.push(observation);
         }
-        let mut batch_verdicts = Vec::new();
-        for (shard, (indices, batch)) in by_shard.iter().enumerate() {
-            if batch.is_empty() {
-                continue;
-            }
-            batch_verdicts.resize(batch.len(), Verdict::New);
-            self.shard(shard)?
-                .observe_batch(batch, &mut batch_verdicts)?;
-            for (&index, &verdict) in indices.iter().zip(&batch_verdicts) {
+        let batches = by_shard.iter_mut().enumerate();
+        let observe = |(shard, batch): (usize, &mut ShardBatch)| batch.observe(self, shard);
+        match observations.len() < SHORTEST_DIVIDED_BATCH {
+            true => batches.for_each(observe),
+            false => self.workers.run(batches, observe),
+        }
+        for batch in by_shard {
+            batch.result?;
+            for (index, verdict) in batch.indices.into_iter().zip(batch.verdicts) {
                 verdicts[index] = verdict;
             }
         }
@@ -307,6 +318,37 @@ impl SharedStore {
     }
 }
 
+/// The keys of a batch that belong to one shard.
+struct ShardBatch {
+    indices: Vec<usize>,
+    observations: Vec<Observation>,
+    verdicts: Vec<Verdict>,
+    result: Result<(), StoreError>,
+}
+
+impl Default for ShardBatch {
+    fn default() -> Self {
+        ShardBatch {
+            indices: Vec::new(),
+            observations: Vec::new(),
+            verdicts: Vec::new(),
+            result: Ok(()),
+        }
+    }
+}
+
+impl ShardBatch {
+    fn observe(&mut self, store: &SharedStore, shard: usize) {
+        if self.observations.is_empty() {
+            return;
+        }
+        self.verdicts.resize(self.observations.len(), Verdict::New);
+        let shard = store.shard(shard);
+        self.result =
+            shard.and_then(|mut it| it.observe_batch(&self.observations, &mut self.verdicts));
+    }
+}
+
 impl fmt::Debug for SharedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedStore")
@@ -315,7 +357,9 @@ impl fmt::Debug for SharedStore {
     }
 }
 
-fn shard_of(fingerprint: Fingerprint, shards: usize) -> usize {
+/// Returns the shard that a key belongs to, of so many. A program that divides keys among stores of
+/// its own gets the verdicts of a [`SharedStore`] with this.
+pub fn shard_of(fingerprint: Fingerprint, shards: usize) -> usize {
     let low = fingerprint.0 & u64::from(u32::MAX);
     ((low * shards as u64) >> 32) as usize
 }

@@ -13,6 +13,10 @@ pub type StoreId = [u8; 16];
 /// Returns the checksum of `bytes` that belong to `store`, to `era` (a generation or an epoch)
 /// and to `position` (an index or an offset).
 pub fn checksum_at(store: &StoreId, era: u64, position: u64, bytes: &[u8]) -> u32 {
+    // The frame of one key. One piece takes half the time of two.
+    if let Some(frame) = bytes.first_chunk().filter(|_| bytes.len() == SHORT_BYTES) {
+        return short_checksum(store, era, position, frame);
+    }
     let mut checksum = Checksum::new(store, era, position);
     checksum.update(bytes);
     checksum.finish()
@@ -38,16 +42,36 @@ impl Checksum {
     }
 }
 
+/// The length of the part of a frame of one key that its checksum covers.
+const SHORT_BYTES: usize = 40;
+
+fn short_checksum(store: &StoreId, era: u64, position: u64, bytes: &[u8; SHORT_BYTES]) -> u32 {
+    let mut piece = [0; CONTEXT_BYTES + SHORT_BYTES];
+    piece[..CONTEXT_BYTES].copy_from_slice(&context(store, era, position));
+    piece[CONTEXT_BYTES..].copy_from_slice(bytes);
+    match planted(Mutant::ChecksumWithoutPosition) {
+        true => crc32fast::hash(bytes),
+        false => crc32fast::hash(&piece),
+    }
+}
+
+/// The length of what comes before the data.
+const CONTEXT_BYTES: usize = 32;
+
+fn context(store: &StoreId, era: u64, position: u64) -> [u8; CONTEXT_BYTES] {
+    let mut context = [0; CONTEXT_BYTES];
+    context[..16].copy_from_slice(store);
+    context[16..24].copy_from_slice(&era.to_le_bytes());
+    context[24..].copy_from_slice(&position.to_le_bytes());
+    context
+}
+
 fn seeded(store: &StoreId, era: u64, position: u64) -> Hasher {
     let mut hasher = Hasher::new();
     if planted(Mutant::ChecksumWithoutPosition) {
         return hasher;
     }
-    let mut context = [0; 32];
-    context[..16].copy_from_slice(store);
-    context[16..24].copy_from_slice(&era.to_le_bytes());
-    context[24..].copy_from_slice(&position.to_le_bytes());
-    hasher.update(&context);
+    hasher.update(&context(store, era, position));
     hasher
 }
 
@@ -63,6 +87,22 @@ mod tests {
         assert_ne!(right, checksum_at(&store, 4, 5, b"bytes"));
         assert_ne!(right, checksum_at(&store, 3, 6, b"bytes"));
         assert_ne!(right, checksum_at(&store, 3, 5, b"bytez"));
+    }
+
+    /// However many bytes there are, and in how many pieces.
+    #[test]
+    fn pieces_do_not_change_the_checksum() {
+        let bytes: Vec<u8> = (0..100).map(|n: u8| n.wrapping_mul(7)).collect();
+        for length in 0..bytes.len() {
+            let mut pieces = Checksum::new(&[5; 16], 8, 9);
+            bytes[..length]
+                .chunks(3)
+                .for_each(|piece| pieces.update(piece));
+            assert_eq!(
+                pieces.finish(),
+                checksum_at(&[5; 16], 8, 9, &bytes[..length])
+            );
+        }
     }
 
     /// Files hold this value. Any CRC-32 (zlib) of the same bytes gives it.
