@@ -2,14 +2,15 @@
 //!
 //! The bare loop reads the same file, splits it with memchr, hashes each line with xxh3 and writes
 //! 30 % of the lines: everything except remembering keys. The other programs (huniq, xuniq, sort,
-//! gawk) run if they are installed. Each program runs as a process of its own, in turn, and its CPU
-//! time is measured, because the machine may be busy. Linux only: the numbers come from /proc.
+//! gawk) run if they are installed. Each program runs as a process of its own, in turn. CPU time is
+//! measured because the machine may be busy, and the time that passes because of runs with two
+//! threads, which need an idle machine. Linux only: the numbers come from /proc.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dedupstore::lab::StreamSpec;
 use memchr::memchr_iter;
@@ -17,6 +18,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const ROUNDS: usize = 5;
 const BARE: &str = "--bare-loop";
+/// Ends the name of a run with two threads; the same run with one thread has the name before it.
+const TWO: &str = ", 2 threads";
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,8 +38,8 @@ fn main() {
     let store = directory.path().join("links.dds");
     let mut contenders = contenders(&path, &store);
     println!(
-        "{:<28} {:>8} {:>12} {:>12} {:>10}",
-        "", "CPU s", "× bare loop", "× store", "MiB"
+        "{:<34} {:>8} {:>8} {:>12} {:>10} {:>8} {:>8}",
+        "", "CPU s", "wall s", "× bare loop", "× store", "2 thr.", "MiB"
     );
     for round in 0..ROUNDS {
         for contender in &mut contenders {
@@ -52,24 +55,34 @@ fn main() {
         |contender: &Contender| median(contender.usage.iter().map(|usage| usage.cpu_seconds));
     let (bare, stored) = (seconds(&contenders[0]), seconds(&contenders[2]));
     for contender in &contenders {
-        let name = contender.name;
+        let name = &contender.name;
         if contender.usage.is_empty() {
-            println!("{name:<28} not installed");
+            println!("{name:<34} not installed");
             continue;
         }
         let seconds = seconds(contender);
         let resident = contender.usage.iter().map(|usage| usage.resident_kib).max();
+        // The speed of two threads relative to one, by the time that passes.
+        let alone = contenders
+            .iter()
+            .find(|it| name.strip_suffix(TWO) == Some(&it.name[..]));
+        let faster = alone.map(|alone| {
+            let rounds = alone.usage.iter().zip(&contender.usage);
+            median(rounds.map(|(one, two)| one.wall_seconds / two.wall_seconds))
+        });
         println!(
-            "{name:<28} {seconds:>8.2} {:>12.2} {:>12.2} {:>10.1}",
+            "{name:<34} {seconds:>8.2} {:>8.2} {:>12.2} {:>10.2} {:>8} {:>8.1}",
+            median(contender.usage.iter().map(|usage| usage.wall_seconds)),
             seconds / bare,
             seconds / stored,
+            faster.map_or(String::new(), |ratio| format!("{ratio:.2}")),
             resident.unwrap_or(0) as f64 / 1024.0,
         );
     }
 }
 
 struct Contender {
-    name: &'static str,
+    name: String,
     command: Command,
     rounds: usize,
     usage: Vec<Usage>,
@@ -77,8 +90,8 @@ struct Contender {
 
 /// Returns the contenders. The first is the bare loop, the third the store.
 fn contenders(path: &Path, store: &Path) -> Vec<Contender> {
-    let contender = |name, command, rounds| Contender {
-        name,
+    let contender = |name: &str, command, rounds| Contender {
+        name: name.to_owned(),
         command,
         rounds,
         usage: Vec::new(),
@@ -98,35 +111,37 @@ fn contenders(path: &Path, store: &Path) -> Vec<Contender> {
     let this = std::env::current_exe().expect("this program");
     let this = this.to_str().expect("text");
     let ours = env!("CARGO_BIN_EXE_dedupstore");
-    vec![
-        contender(
-            "bare loop",
-            with(this, &[BARE.as_ref(), path.as_ref()]),
-            ROUNDS,
-        ),
-        contender(
-            "dedupstore filter",
-            with(ours, &["filter".as_ref(), path.as_ref()]),
-            ROUNDS,
-        ),
-        contender(
-            "dedupstore filter STORE",
-            with(
-                ours,
-                &[
-                    "--quiet".as_ref(),
-                    "filter".as_ref(),
-                    store.as_ref(),
-                    path.as_ref(),
-                ],
-            ),
-            ROUNDS,
-        ),
+    let filter = |options: &str, threads: &str, inputs: &[&Path]| {
+        let mut command = Command::new(ours);
+        command.args(["--quiet", "filter", "--threads", threads]);
+        command.args(options.split_whitespace()).args(inputs);
+        command
+    };
+    let mut contenders = vec![contender(
+        "bare loop",
+        with(this, &[BARE.as_ref(), path.as_ref()]),
+        ROUNDS,
+    )];
+    let runs: [(&str, &str, &[&Path]); 4] = [
+        ("dedupstore filter", "", &[path]),
+        ("dedupstore filter STORE", "", &[store, path]),
+        ("  --normalize whatwg", "--normalize whatwg", &[path]),
+        ("  --key-regex", "--key-regex entry-([0-9]+)", &[path]),
+    ];
+    for threads in ["1", "2"] {
+        for (name, options, inputs) in runs {
+            let suffix = if threads == "2" { TWO } else { "" };
+            let command = filter(options, threads, inputs);
+            contenders.push(contender(&format!("{name}{suffix}"), command, ROUNDS));
+        }
+    }
+    contenders.extend([
         contender("huniq", reading("huniq"), ROUNDS),
         contender("xuniq", reading("xuniq"), ROUNDS),
         contender("sort -u", reading("sort -u"), 1),
         contender("gawk '!seen[$0]++'", reading("gawk '!seen[$0]++'"), 1),
-    ]
+    ]);
+    contenders
 }
 
 fn write_links(path: &Path, lines: u64) -> u64 {
@@ -173,12 +188,14 @@ fn bare_loop(path: &Path) {
 
 struct Usage {
     cpu_seconds: f64,
+    wall_seconds: f64,
     resident_kib: u64,
 }
 
 /// Runs a program and measures it. None if it is not installed.
 fn run(command: &mut Command) -> Option<Usage> {
     let before = children_ticks();
+    let started = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn().expect("started");
     let status_file = format!("/proc/{}/status", child.id());
     let mut resident_kib = 0;
@@ -192,12 +209,14 @@ fn run(command: &mut Command) -> Option<Usage> {
         resident_kib = peak.unwrap_or(0).max(resident_kib);
         std::thread::sleep(Duration::from_millis(10));
     };
+    let wall_seconds = started.elapsed().as_secs_f64();
     if status.code() == Some(127) {
         return None;
     }
     assert!(status.success(), "{command:?}: {status}");
     Some(Usage {
         cpu_seconds: (children_ticks() - before) as f64 / 100.0,
+        wall_seconds,
         resident_kib,
     })
 }

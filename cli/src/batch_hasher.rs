@@ -1,34 +1,17 @@
-//! Extracts and hashes the keys of lines, their times and importance, in one thread or several.
+//! Extracts and hashes the keys of lines, their times and importance.
 
-use dedupstore::lines::{ImportanceReader, KeyReader, LEAST_IMPORTANCE, Line, TimeReader};
+use dedupstore::lines::{ImportanceReader, KeyReader, LEAST_IMPORTANCE, Line, Lines, TimeReader};
 use dedupstore::{KeyHasher, Observation};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::Failure;
-use crate::line_times::{FirstTime, Unreadable};
+use crate::line_times::Unreadable;
 
-/// The batch size from which several threads are faster than one.
-pub const MIN_PARALLEL_LINES: usize = 2048;
-
-/// Extracts and hashes the keys of batches of lines.
+/// Extracts and hashes the keys of batches of lines. Each thread has a clone.
+#[derive(Clone)]
 pub struct BatchHasher {
     hasher: KeyHasher,
-    observations: Vec<Observation>,
-    /// The indices of the lines without a key, in order.
-    without_key: Vec<u32>,
-    without_time: Unreadable,
-    without_importance: Unreadable,
-    /// Present if lines have their own time.
-    first_time: Option<FirstTime>,
-    workers: Vec<Worker>,
-    pool: Option<ThreadPool>,
-}
-
-struct Worker {
     reader: LineReader,
-    without_key: Vec<u32>,
-    without_time: Unreadable,
-    without_importance: Unreadable,
+    /// The largest number of lines per batch.
+    limit: usize,
 }
 
 /// Finds the key of a line, and its time and importance if lines have their own.
@@ -39,230 +22,145 @@ pub struct LineReader {
     pub importance: Option<ImportanceReader>,
 }
 
-/// The keys of a batch of lines.
-pub struct HashedBatch<'a> {
+/// A batch of lines with their keys. Lines are positions in a text, so that a batch can go to
+/// another thread together with the text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct HashedBatch {
+    /// Where the first line begins.
+    start: usize,
+    /// Where each line ends, with its delimiter.
+    ends: Vec<usize>,
     /// One observation per line that has a key.
-    pub observations: &'a [Observation],
-    /// The indices of the other lines.
-    pub without_key: &'a [u32],
+    pub observations: Vec<Observation>,
+    /// The indices of the other lines, in order.
+    pub without_key: Vec<u32>,
     /// Those with a key and without a readable time, if lines have their own.
     pub without_time: Unreadable,
     /// Those with a key and without a readable importance, if lines have one.
     pub without_importance: Unreadable,
 }
 
-impl BatchHasher {
-    /// Creates a hasher for batches of up to `limit` lines.
-    pub fn new(
-        hasher: KeyHasher,
-        reader: LineReader,
-        limit: usize,
-        threads: usize,
-    ) -> Result<Self, Failure> {
-        let pool = match threads {
-            0 | 1 => None,
-            _ => {
-                let name = |number| format!("dedupstore key {number}");
-                let pool = ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .thread_name(name)
-                    .build();
-                let failed = |error| Failure::Usage(format!("--threads {threads}: {error}"));
-                Some(pool.map_err(failed)?)
-            }
-        };
-        let worker = |_| Worker {
-            reader: reader.clone(),
-            without_key: Vec::new(),
-            without_time: Unreadable::default(),
-            without_importance: Unreadable::default(),
-        };
-        Ok(BatchHasher {
-            hasher,
-            observations: vec![Observation::default(); limit],
-            without_key: Vec::new(),
-            without_time: Unreadable::default(),
-            without_importance: Unreadable::default(),
-            first_time: reader.times.is_some().then(FirstTime::default),
-            workers: (0..threads.max(1)).map(worker).collect(),
-            pool,
+impl HashedBatch {
+    /// Returns the number of lines.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Returns the lines with their delimiters. `text` is the text that was hashed.
+    #[inline]
+    pub fn lines<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let mut start = self.start;
+        self.ends.iter().map(move |&end| {
+            let line = &text[start..end];
+            start = end;
+            line
         })
     }
 
-    /// Hashes the keys of at most `limit` lines.
-    pub fn hash(&mut self, lines: &[Line<'_>]) -> HashedBatch<'_> {
-        let keyed = match &self.pool {
-            Some(pool) if lines.len() >= MIN_PARALLEL_LINES / 2 => {
-                hash_in_parallel(
-                    pool,
-                    &mut self.workers,
-                    self.hasher,
-                    lines,
-                    &mut self.observations,
-                );
-                self.join_shares(lines.len())
-            }
-            _ => {
-                let observations = &mut self.observations[..lines.len()];
-                match self.workers.first_mut() {
-                    Some(worker) => {
-                        let keyed = worker.hash_lines(self.hasher, lines, observations);
-                        std::mem::swap(&mut self.without_key, &mut worker.without_key);
-                        self.without_time = worker.without_time;
-                        self.without_importance = worker.without_importance;
-                        keyed
-                    }
-                    None => 0,
-                }
-            }
-        };
-        if let Some(first_time) = &mut self.first_time {
-            first_time.apply(&mut self.observations[..keyed]);
-        }
-        HashedBatch {
-            observations: &self.observations[..keyed],
-            without_key: &self.without_key,
-            without_time: self.without_time,
-            without_importance: self.without_importance,
-        }
-    }
-
-    /// Moves the observations of all workers together; returns their number.
-    fn join_shares(&mut self, lines: usize) -> usize {
+    fn start(&mut self, start: usize) {
+        self.start = start;
+        self.ends.clear();
+        self.observations.clear();
         self.without_key.clear();
         self.without_time = Unreadable::default();
         self.without_importance = Unreadable::default();
-        let share = lines.div_ceil(self.workers.len());
-        let mut keyed = 0;
-        for (number, worker) in self.workers.iter().enumerate() {
-            let start = (number * share).min(lines);
-            let end = (start + share).min(lines);
-            let found = end - start - worker.without_key.len();
-            if keyed != start {
-                self.observations.copy_within(start..start + found, keyed);
-            }
-            keyed += found;
-            let missing = worker.without_key.iter();
-            self.without_key
-                .extend(missing.map(|line| line + start as u32));
-            self.without_time.append(worker.without_time, start as u32);
-            self.without_importance
-                .append(worker.without_importance, start as u32);
-        }
-        keyed
     }
 }
 
-/// Gives each worker an equal share of the lines. Its observations start at the index of its
-/// first line.
-fn hash_in_parallel(
-    pool: &ThreadPool,
-    workers: &mut [Worker],
-    hasher: KeyHasher,
-    lines: &[Line<'_>],
-    observations: &mut [Observation],
-) {
-    let share = lines.len().div_ceil(workers.len());
-    pool.scope(|scope| {
-        let mut lines = lines;
-        let mut observations = &mut observations[..lines.len()];
-        for worker in workers {
-            let count = share.min(lines.len());
-            let (mine, others) = lines.split_at(count);
-            let (room, rest) = observations.split_at_mut(count);
-            (lines, observations) = (others, rest);
-            scope.spawn(move |_| {
-                worker.hash_lines(hasher, mine, room);
-            });
+impl BatchHasher {
+    /// Creates a hasher for batches of up to `limit` lines.
+    pub fn new(hasher: KeyHasher, reader: LineReader, limit: usize) -> Self {
+        BatchHasher {
+            hasher,
+            reader,
+            limit,
         }
-    });
-}
+    }
 
-impl Worker {
-    /// Hashes the keys of lines; returns the number of lines that have one.
-    #[inline]
-    fn hash_lines(
-        &mut self,
-        hasher: KeyHasher,
-        lines: &[Line<'_>],
-        observations: &mut [Observation],
-    ) -> usize {
-        self.without_key.clear();
-        self.without_time = Unreadable::default();
-        self.without_importance = Unreadable::default();
+    /// Hashes the keys of the next lines. Returns false if these are the last ones.
+    pub fn hash(&mut self, lines: &mut Lines<'_>, batch: &mut HashedBatch) -> bool {
+        let text = lines.text();
+        batch.start(text.len() - lines.rest().len());
+        let ends = std::iter::from_fn(|| lines.next_end());
+        batch.ends.extend(ends.take(self.limit));
+        self.hash_lines(text, 1, batch);
+        batch.len() == self.limit
+    }
+
+    /// Hashes the key of the last line of an input, which has no delimiter.
+    pub fn hash_unterminated(&mut self, line: Line<'_>, batch: &mut HashedBatch) {
+        batch.start(0);
+        batch.ends.push(line.content.len());
+        self.hash_lines(line.content, 0, batch);
+    }
+
+    // One copy, whoever calls it.
+    #[inline(never)]
+    fn hash_lines(&mut self, text: &[u8], delimiter_bytes: usize, batch: &mut HashedBatch) {
+        let hasher = self.hasher;
+        let HashedBatch {
+            start,
+            ends,
+            observations,
+            without_key,
+            without_time,
+            without_importance,
+        } = batch;
+        let mut start = *start;
+        let contents = ends.iter().map(|&end| {
+            let content = &text[start..end - delimiter_bytes];
+            start = end;
+            content
+        });
         let LineReader {
             keys,
             times,
             importance,
         } = &mut self.reader;
-        if times.is_some() || importance.is_some() {
-            let (without_time, without_importance) =
-                (&mut self.without_time, &mut self.without_importance);
-            let mut tick = |line: &[u8], number: u32| match times {
-                None => 0,
-                Some(times) => times.tick(line).unwrap_or_else(|| {
+        // The usual cases: simple loops that the compiler optimizes well.
+        if times.is_none() && importance.is_none() {
+            let observation = |key: &[u8]| Observation::from(hasher.fingerprint(key));
+            return match keys.takes_whole_lines() {
+                true => observations.extend(contents.map(observation)),
+                false => each_key(keys, contents, without_key, |key, _, _| {
+                    observations.push(observation(key));
+                }),
+            };
+        }
+        each_key(keys, contents, without_key, |key, number, line| {
+            let mut observation = Observation::from(hasher.fingerprint(key));
+            if let Some(times) = times {
+                observation.tick = times.tick(line).unwrap_or_else(|| {
                     without_time.add(number);
                     0
-                }),
-            };
-            let mut importance = |line: &[u8], number: u32| match importance {
-                None => 0,
-                Some(importance) => importance.importance(line).unwrap_or_else(|| {
+                });
+            }
+            if let Some(importance) = importance {
+                observation.importance = importance.importance(line).unwrap_or_else(|| {
                     without_importance.add(number);
                     LEAST_IMPORTANCE
-                }),
-            };
-            return hash_keys(
-                keys,
-                lines,
-                observations,
-                &mut self.without_key,
-                |key, number, line| Observation {
-                    fingerprint: hasher.fingerprint(key),
-                    tick: tick(line, number),
-                    importance: importance(line, number),
-                },
-            );
-        }
-        // The usual case: a simple loop that the compiler optimizes well.
-        if keys.takes_whole_lines() {
-            for (observation, line) in observations.iter_mut().zip(lines) {
-                *observation = hasher.fingerprint(line.content).into();
+                });
             }
-            return lines.len();
-        }
-        let observation = |key: &[u8], _, _: &[u8]| hasher.fingerprint(key).into();
-        hash_keys(
-            keys,
-            lines,
-            observations,
-            &mut self.without_key,
-            observation,
-        )
+            observations.push(observation);
+        });
     }
 }
 
-/// Finds the keys of lines and turns them into observations; returns the number of lines that
-/// have one. `observation` gets the key, the index of the line and the line.
+/// Passes each key to `found`, with the index of its line and the line. Notes the lines without one.
 #[inline(always)]
-fn hash_keys(
+fn each_key<'a>(
     keys: &mut KeyReader,
-    lines: &[Line<'_>],
-    observations: &mut [Observation],
+    lines: impl Iterator<Item = &'a [u8]>,
     without_key: &mut Vec<u32>,
-    mut observation: impl FnMut(&[u8], u32, &[u8]) -> Observation,
-) -> usize {
-    let mut keyed = 0;
-    for (number, line) in lines.iter().enumerate() {
-        match keys.key(line.content) {
-            Some(key) => {
-                observations[keyed] = observation(key, number as u32, line.content);
-                keyed += 1;
-            }
-            None => without_key.push(number as u32),
+    mut found: impl FnMut(&[u8], u32, &[u8]),
+) {
+    for (number, line) in lines.enumerate() {
+        let number = number as u32;
+        match keys.key(line) {
+            Some(key) => found(key, number, line),
+            None => without_key.push(number),
         }
     }
-    keyed
 }
 
 #[cfg(test)]
@@ -275,21 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_result_does_not_depend_on_the_number_of_threads() {
-        let texts: Vec<String> = (0..5000)
-            .map(|i| match i % 7 {
-                0 => "alone".to_owned(),
-                5 => format!("now key-{}", i / 3),
-                _ => format!("{i} key-{}", i / 3),
-            })
-            .collect();
-        let lines: Vec<Line<'_>> = texts
-            .iter()
-            .map(|text| Line {
-                content: text.as_bytes(),
-                with_delimiter: text.as_bytes(),
-            })
-            .collect();
+    fn a_batch_has_lines_keys_times_and_importance() {
         let selector = KeySelector::field(2, None).expect("from 1");
         let times = TimeRule {
             selector: ValueSelector::Field {
@@ -307,27 +191,38 @@ mod tests {
             times: Some(TimeReader::new(times)),
             importance: Some(ImportanceReader::new(importance)),
         };
-        let hash = |threads: usize, count: usize| {
-            let hasher = KeyHasher::new(7);
-            let mut hashing =
-                BatchHasher::new(hasher, reader.clone(), 5000, threads).expect("threads");
-            let hashed = hashing.hash(&lines[..count]);
-            (
-                hashed.observations.to_vec(),
-                hashed.without_key.to_vec(),
-                hashed.without_time,
-                hashed.without_importance,
-            )
+        let keys = KeyHasher::new(7);
+        let mut hasher = BatchHasher::new(keys, reader, 2);
+        let text = b"12 a\nalone\nnow a\nlater b\n";
+        let (mut lines, rest) = Lines::complete(b'\n', text);
+        assert!(rest.is_empty());
+        let mut batch = HashedBatch::default();
+        let observation = |key: &str, tick, importance| Observation {
+            tick,
+            importance,
+            ..keys.fingerprint(key.as_bytes()).into()
         };
-        for count in [0, 1, 1024, 1025, 4999, 5000] {
-            let expected = hash(1, count);
-            assert_eq!(expected.0.len() + expected.1.len(), count);
-            for threads in [2, 3, 8] {
-                assert!(
-                    hash(threads, count) == expected,
-                    "{threads} threads, {count} lines"
-                );
-            }
-        }
+        assert!(hasher.hash(&mut lines, &mut batch));
+        assert_eq!(batch.observations, [observation("a", 12, 12)]);
+        assert_eq!(
+            (&batch.without_key[..], batch.without_time.count),
+            (&[1][..], 0)
+        );
+        assert!(batch.lines(text).eq([&b"12 a\n"[..], b"alone\n"]));
+        assert!(hasher.hash(&mut lines, &mut batch));
+        let least = LEAST_IMPORTANCE;
+        let expected = [observation("a", 0, least), observation("b", 0, least)];
+        assert_eq!(batch.observations, expected);
+        assert_eq!(batch.without_importance, Unreadable { count: 2, first: 0 });
+        assert!(batch.lines(text).eq([&b"now a\n"[..], b"later b\n"]));
+        assert!(!hasher.hash(&mut lines, &mut batch));
+        assert_eq!(batch.len(), 0);
+        let last = Line {
+            content: b"5 c",
+            with_delimiter: b"5 c",
+        };
+        hasher.hash_unterminated(last, &mut batch);
+        assert_eq!(batch.observations, [observation("c", 5, 5)]);
+        assert!(batch.lines(last.content).eq([&b"5 c"[..]]));
     }
 }

@@ -13,7 +13,6 @@ use crate::closed_pipe;
 use crate::compression::{Compression, MAGIC_BYTES};
 use crate::decoder;
 use crate::error::Failure;
-use crate::read_ahead::ReadAhead;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -22,33 +21,27 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub struct Reading {
     /// Whether to decompress.
     pub decompress: bool,
-    /// Whether a separate thread decompresses.
-    pub ahead: bool,
     /// Whether standard output gets the result, so that its end ends the reading.
     pub has_output: bool,
-    /// The number of bytes read from all inputs, before decompression.
-    pub consumed: Arc<AtomicU64>,
 }
 
 impl Default for Reading {
     fn default() -> Self {
         Reading {
             decompress: true,
-            ahead: false,
             has_output: true,
-            consumed: Arc::default(),
         }
     }
 }
 
 /// An open input.
 pub struct Source {
-    pub reader: Box<dyn Read>,
+    pub reader: Box<dyn Read + Send>,
     pub compression: Option<Compression>,
 }
 
-/// Opens an input.
-pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
+/// Opens an input. Adds the number of bytes read from it, before decompression, to `consumed`.
+pub fn open(path: &Path, reading: &Reading, consumed: &Arc<AtomicU64>) -> Result<Source, Failure> {
     let raw: Box<dyn Read + Send> = match is_standard_input(path) {
         true => Box::new(StandardInput {
             has_output: reading.has_output,
@@ -57,7 +50,7 @@ pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
     };
     let raw = Counted {
         raw,
-        count: Arc::clone(&reading.consumed),
+        count: Arc::clone(consumed),
     };
     if !reading.decompress {
         return Ok(Source {
@@ -89,16 +82,12 @@ pub fn open(path: &Path, reading: &Reading) -> Result<Source, Failure> {
     let buffered = BufReader::with_capacity(BUFFER_BYTES, input);
     let decoder = decoder::decoder(format, buffered).map_err(failed)?;
     // A pipe may deliver a few bytes at a time; they must not wait for more.
-    let decoder: Box<dyn Read + Send> = match is_standard_input(path) {
+    let reader: Box<dyn Read + Send> = match is_standard_input(path) {
         true => decoder,
         false => Box::new(FullReads {
             reader: decoder,
             error: None,
         }),
-    };
-    let reader: Box<dyn Read> = match reading.ahead {
-        true => Box::new(ReadAhead::start(decoder).map_err(failed)?),
-        false => decoder,
     };
     Ok(Source {
         reader,

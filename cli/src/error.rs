@@ -8,6 +8,7 @@ use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
+use dedupstore_server::{ClientError, ServerAddress};
 use dedupstore_view::{
     CreateCommand, LimitReached, contradiction_message, create_error_message, error_message,
     key_error_message, merge_error_message, repair_error_message, still_in_use_message,
@@ -101,6 +102,9 @@ pub enum Failure {
     /// A signal ended the command with this exit code.
     #[error("ended by a signal")]
     Signal(u8),
+    /// A server cannot be used.
+    #[error("{address}: {error}{}", server_hint(error))]
+    Server { address: String, error: ClientError },
     #[error("{0}")]
     Usage(String),
 }
@@ -110,6 +114,12 @@ impl Failure {
     pub fn store(path: &Path) -> impl FnOnce(StoreError) -> Self {
         let path = path.to_owned();
         move |error| Failure::Store { path, error }
+    }
+
+    /// Wraps an error of the server at an address.
+    pub fn server(address: &ServerAddress) -> impl FnOnce(ClientError) -> Self {
+        let address = address.to_string();
+        move |error| Failure::Server { address, error }
     }
 
     /// Wraps an error of options that may contradict the store at a path.
@@ -174,6 +184,14 @@ fn decompression(path: &Path, compression: Compression, error: &io::Error, bytes
          that were processed{check}",
         plural(bytes, "byte")
     )
+}
+
+fn server_hint(error: &ClientError) -> &'static str {
+    match error {
+        ClientError::Connect(_) => "; start a server there: dedupstore serve DIR",
+        ClientError::Connection(_) => "; what was not recorded is printed again by the next run",
+        _ => "",
+    }
 }
 
 fn hint(error: &io::Error) -> &'static str {

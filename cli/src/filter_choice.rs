@@ -55,28 +55,21 @@ pub fn for_fpr(distinct: u64, fpr: f64) -> Result<Choice, Failure> {
     })
 }
 
-/// Asks the adviser for a filter in the given memory.
-pub fn in_memory(
-    memory_bits: u64,
-    distinct: Option<u64>,
-    log: Option<&LogSample>,
-    preference: Preference,
-) -> Result<Choice, Failure> {
-    let question = Question {
-        distinct,
-        preference,
-        sample: log.map(|log| &log.sample),
-        ..Question::of_memory(memory_bits)
-    };
-    let advice = advise(&question)?;
+/// Asks the adviser for a filter in a given memory.
+pub fn in_memory(question: &Question<'_>) -> Result<Choice, Failure> {
+    let advice = advise(question)?;
     let choice = advice.choice;
-    let keys = match distinct {
+    let keys = match question.distinct {
         Some(distinct) => format!(" for {}", plural(distinct, "distinct key")),
         None => String::new(),
     };
+    let shares = match question.weighted {
+        true => ", as shares of importance",
+        false => "",
+    };
     let reason = format!(
-        "{}{keys}: {}; expected over the whole stream: false positive rate {}, false negative rate \
-         {}",
+        "{}{keys}: {}; expected over the whole stream{shares}: false positive rate {}, false \
+         negative rate {}",
         choice.filter,
         advice.reason,
         percent(Some(choice.fpr)),
@@ -84,7 +77,7 @@ pub fn in_memory(
     );
     Ok(Choice {
         filter: choice.filter,
-        memory_bits,
+        memory_bits: question.memory_bits,
         reason,
     })
 }

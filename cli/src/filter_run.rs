@@ -11,18 +11,21 @@ use dedupstore_view::{CreateCommand, LimitReached, clock_ahead_warning, drop_cha
 use serde_json::json;
 
 use crate::batch_hasher::LineReader;
+use crate::block_source::{Step, Stop};
 use crate::command::filter::{Arguments, StatsFormat};
 use crate::drop_guard::{DropChance, DropGuard, FprLimit};
 use crate::error::Failure;
-use crate::input::{Block, Inputs, ReadInputs};
+use crate::input::Inputs;
 use crate::line_filter::{FilterSettings, LineFilter, Print, RunCounts, SeenKeys, Status};
 use crate::machine_clock;
 use crate::metrics::Metrics;
 use crate::missing_importance;
 use crate::missing_keys;
 use crate::missing_times::{self, MissingTimes, Treatment};
+use crate::pipeline::Pipeline;
 use crate::progress::Progress;
 use crate::standard_error;
+use crate::warc::{RecordFilter, RecordSettings, WarcKey};
 
 /// A run of the command.
 pub struct FilterRun<'a> {
@@ -33,6 +36,17 @@ pub struct FilterRun<'a> {
     store: Option<String>,
     quiet: bool,
     counts: Arc<RunCounts>,
+}
+
+/// What was read of all inputs.
+#[derive(Debug, Default)]
+struct ReadInputs {
+    /// The size of their text in bytes.
+    bytes: u64,
+    /// The number of inputs that could not be read.
+    failed: u64,
+    /// Why not everything was read.
+    problem: Option<Failure>,
 }
 
 /// The counts of a finished run.
@@ -53,17 +67,13 @@ impl<'a> FilterRun<'a> {
         store: Option<&Path>,
         quiet: bool,
     ) -> Self {
-        let counts = RunCounts {
-            consumed_bytes: inputs.consumed(),
-            ..RunCounts::default()
-        };
         FilterRun {
             started: Instant::now(),
             inputs,
             arguments,
             store: store.map(|path| path.display().to_string()),
             quiet,
-            counts: Arc::new(counts),
+            counts: Arc::default(),
         }
     }
 
@@ -83,7 +93,6 @@ impl<'a> FilterRun<'a> {
             },
             line_end: rule.line_end.byte(),
             line_buffered: self.arguments.line_buffered,
-            threads: self.arguments.threads,
             limit,
         }
     }
@@ -130,6 +139,9 @@ impl<'a> FilterRun<'a> {
         rule: &KeyRule,
         like_it: Option<&CreateCommand>,
     ) -> Result<Outcome, Failure> {
+        if let Some(key) = self.arguments.warc {
+            return self.filter_records(seen, key, rule, like_it);
+        }
         if self.inputs.is_terminal() && !self.quiet {
             standard_error::message("reading lines from the terminal; end with Ctrl-D");
         }
@@ -147,25 +159,16 @@ impl<'a> FilterRun<'a> {
             .is_some_and(|metrics| seen.finish_metrics_at_close(metrics));
         let line_filter = LineFilter::new(seen, settings, Arc::clone(&self.counts));
         let mut line_filter = line_filter.map_err(|failure| self.named(failure, like_it))?;
-        let mut progress = Progress::new(&self.inputs, self.quiet);
+        let mut progress = Progress::new(&self.inputs, &self.counts, self.quiet);
         self.warn(line_filter.guard(), like_it);
-        let consume = |block: Block<'_>| {
-            match block {
-                Block::Lines(lines) => line_filter.lines(lines),
-                Block::Unterminated(line) => line_filter.unterminated(line),
-                Block::LongLine(piece) => line_filter.long_line(piece),
-                Block::Pause => line_filter.flush(),
-            }?;
+        let handled = |line_filter: &mut LineFilter<'_, S>| {
             self.warn(line_filter.guard(), like_it);
             progress.show(|| line_filter.line_count());
             if let Some(metrics) = &metrics {
                 metrics.publish(|| line_filter.status());
             }
-            Ok(())
         };
-        let read =
-            self.inputs
-                .for_each_block_despite_problems(line_end, consume, standard_error::failure);
+        let read = self.read_all(line_end, &mut line_filter, handled);
         drop(progress);
         // Also if the input failed: lines whose verdict is known are delivered.
         let flushed = match read {
@@ -177,6 +180,7 @@ impl<'a> FilterRun<'a> {
                 let read = ReadInputs {
                     bytes: self.counts.consumed_bytes.load(Ordering::Relaxed),
                     problem: Some(self.named(failure, like_it)),
+                    ..ReadInputs::default()
                 };
                 (Ok(read), true)
             }
@@ -201,6 +205,111 @@ impl<'a> FilterRun<'a> {
             after,
             bytes: read.bytes,
             stopped_at_limit: limit,
+            problem: read.problem,
+        })
+    }
+
+    /// Handles the lines of all inputs, also if some inputs cannot be read. If there are several,
+    /// each problem is reported when it happens. Calls `handled` after each block.
+    fn read_all<S: SeenKeys>(
+        &self,
+        line_end: u8,
+        line_filter: &mut LineFilter<'_, S>,
+        mut handled: impl FnMut(&mut LineFilter<'_, S>),
+    ) -> Result<ReadInputs, Failure> {
+        let mut pipeline = Pipeline::new(
+            self.inputs.source(),
+            self.inputs.line_buffer(line_end),
+            line_filter.hasher().clone(),
+            self.arguments.threads(),
+        );
+        let mut read = ReadInputs::default();
+        while let Some(mut block) = pipeline.next()? {
+            let consumed = &self.counts.consumed_bytes;
+            consumed.store(block.consumed_bytes, Ordering::Relaxed);
+            line_filter.block(&mut block)?;
+            match std::mem::replace(&mut block.step, Step::End) {
+                Step::Read { bytes, may_wait } => {
+                    read.bytes += bytes;
+                    if may_wait {
+                        line_filter.flush()?;
+                    }
+                }
+                Step::Failed(Stop::Run(failure)) => return Err(failure),
+                Step::Failed(Stop::Input(failure)) => self.note_problem(&mut read, failure),
+                Step::EndOfInput | Step::End => {}
+            }
+            handled(line_filter);
+            pipeline.reuse(block);
+        }
+        Ok(read)
+    }
+
+    /// Reports why an input was not read, if there are several.
+    fn note_problem(&self, read: &mut ReadInputs, failure: Failure) {
+        read.failed += 1;
+        read.problem = Some(match self.inputs.count() {
+            1 => failure,
+            total => {
+                standard_error::failure(&failure);
+                Failure::Inputs {
+                    failed: read.failed,
+                    total,
+                }
+            }
+        });
+    }
+
+    /// Reads WARC records from all inputs and prints those asked for.
+    fn filter_records<S: SeenKeys>(
+        &self,
+        seen: &mut S,
+        key: WarcKey,
+        rule: &KeyRule,
+        like_it: Option<&CreateCommand>,
+    ) -> Result<Outcome, Failure> {
+        let before = seen.status();
+        let settings = RecordSettings {
+            key,
+            reader: KeyReader::of(rule.clone()),
+            print: match self.arguments.repeated {
+                true => Print::Repeats,
+                false => Print::New,
+            },
+            largest: self.inputs.max_line_bytes(),
+            limit: self.limit(like_it.and_then(|it| it.max_fpr)),
+        };
+        let records = RecordFilter::new(seen, settings, Arc::clone(&self.counts));
+        let mut records = records.map_err(|failure| self.named(failure, like_it))?;
+        let mut progress = Progress::new(&self.inputs, &self.counts, self.quiet);
+        self.warn(records.guard(), like_it);
+        let consumed = Arc::default();
+        let mut read = ReadInputs::default();
+        for (name, input) in self.inputs.readers(&consumed) {
+            let judge = || {
+                let mut input = input?;
+                while records.next(&name, &mut input)? {
+                    let bytes = consumed.load(Ordering::Relaxed);
+                    self.counts.consumed_bytes.store(bytes, Ordering::Relaxed);
+                    self.warn(records.guard(), like_it);
+                    progress.show(|| records.record_count());
+                }
+                Ok(())
+            };
+            match judge() {
+                Ok(()) => {}
+                Err(failure @ Failure::Read { .. }) => self.note_problem(&mut read, failure),
+                Err(failure) => return Err(self.named(failure, like_it)),
+            }
+        }
+        drop(progress);
+        read.bytes = consumed.load(Ordering::Relaxed);
+        records.flush()?;
+        Ok(Outcome {
+            before,
+            after: records.status(),
+            bytes: read.bytes,
+            stopped_at_limit: false,
             problem: read.problem,
         })
     }

@@ -1,9 +1,10 @@
-//! A minimal HTTP/1.1 server for one page on the local machine.
+//! A minimal HTTP/1.1 server, for the page on the local machine and for metrics.
 //!
-//! It serves files from memory, answers GET and HEAD, and one request per connection. The Host
-//! header must name this machine. Otherwise a page of another site could reach the server through
-//! a DNS name that resolves to this machine (DNS rebinding).
+//! It serves content from memory, answers GET and HEAD, and one request per connection. For the
+//! page, the Host header must name this machine. Otherwise a page of another site could reach the
+//! server through a DNS name that resolves to this machine (DNS rebinding).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -22,10 +23,20 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wa
                       img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Serves a fixed set of files.
+/// What is served under a name without a leading slash.
+pub struct Content {
+    pub status: &'static str,
+    pub content_type: &'static str,
+    pub bytes: Cow<'static, [u8]>,
+}
+
+type Respond = Box<dyn Fn(&str) -> Option<Content> + Send + Sync>;
+
+/// Serves content by its name.
 pub struct HttpServer {
-    files: &'static [File],
-    port: u16,
+    content: Respond,
+    /// The port that the Host header must name together with this machine; None for any header.
+    local_port: Option<u16>,
     connections: Mutex<Connections>,
 }
 
@@ -66,10 +77,29 @@ impl Connections {
 }
 
 impl HttpServer {
+    /// Serves a fixed set of files, to this machine only.
     pub fn new(files: &'static [File], port: u16) -> Self {
+        let content = |name: &str| {
+            let name = if name.is_empty() { "index.html" } else { name };
+            let (name, bytes) = files.iter().find(|(known, _)| *known == name)?;
+            Some(Content {
+                status: "200 OK",
+                content_type: content_type(name),
+                bytes: Cow::Borrowed(*bytes),
+            })
+        };
         HttpServer {
-            files,
-            port,
+            content: Box::new(content),
+            local_port: Some(port),
+            connections: Mutex::default(),
+        }
+    }
+
+    /// Serves what a function returns, to everybody.
+    pub fn of(content: impl Fn(&str) -> Option<Content> + Send + Sync + 'static) -> Self {
+        HttpServer {
+            content: Box::new(content),
+            local_port: None,
             connections: Mutex::default(),
         }
     }
@@ -138,7 +168,11 @@ impl HttpServer {
             .filter_map(|line| line.split_once(':'))
             .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
             .map(|(_, value)| value.trim());
-        if !hosts.next().is_some_and(|host| self.is_local(host)) || hosts.next().is_some() {
+        let is_served = match hosts.next() {
+            Some(host) => self.is_local(host),
+            None => self.local_port.is_none(),
+        };
+        if !is_served || hosts.next().is_some() {
             let text = "this server accepts requests for 127.0.0.1 and localhost only";
             return error_response("403 Forbidden", text, "");
         }
@@ -150,27 +184,29 @@ impl HttpServer {
             );
         }
         let path = target.split(['?', '#']).next().unwrap_or("");
-        let name = match path.strip_prefix('/') {
-            Some("") => "index.html",
-            Some(name) => name,
-            None => return error_response("400 Bad Request", "expected a path", ""),
+        let Some(name) = path.strip_prefix('/') else {
+            return error_response("400 Bad Request", "expected a path", "");
         };
-        let Some((name, bytes)) = self.files.iter().find(|(known, _)| *known == name) else {
+        let Some(found) = (self.content)(name) else {
             return error_response("404 Not Found", "no such file", "");
         };
-        let mut response = response_head("200 OK", content_type(name), bytes.len(), "");
+        let length = found.bytes.len();
+        let mut response = response_head(found.status, found.content_type, length, "");
         if method == "GET" {
-            response.extend_from_slice(bytes);
+            response.extend_from_slice(&found.bytes);
         }
         response
     }
 
     fn is_local(&self, host: &str) -> bool {
+        let Some(local_port) = self.local_port else {
+            return true;
+        };
         let (name, port) = host.rsplit_once(':').unwrap_or((host, "80"));
         let local = ["127.0.0.1", "localhost"]
             .iter()
             .any(|local| name.eq_ignore_ascii_case(local));
-        local && port == self.port.to_string()
+        local && port == local_port.to_string()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads files and standard input in large blocks and splits them into lines.
 
-use std::io::{self, IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -9,11 +9,14 @@ use clap::{Args, ValueEnum};
 use dedupstore::ByteSize;
 use dedupstore::lines::{Line, LineBuffer, Lines, Part, Piece};
 
-use crate::compression::Compression;
+use crate::block_source::{BlockSource, Step, Stop};
 use crate::decompress::{self, Reading, Source, is_standard_input, name_of};
 use crate::error::Failure;
 use crate::table::plural;
 use crate::value_parsers;
+
+/// The size of a block that is read for records.
+const READER_BYTES: usize = 256 << 10;
 
 const DEFAULT_MAX_LINE: ByteSize = ByteSize::from_bytes(64 << 20);
 
@@ -62,10 +65,9 @@ impl Inputs {
         })
     }
 
-    /// Sets how the inputs are read; with `ahead`, a separate thread decompresses them.
-    pub fn reading(mut self, arguments: &InputArguments, ahead: bool) -> Self {
+    /// Sets how the inputs are read.
+    pub fn reading(mut self, arguments: &InputArguments) -> Self {
         self.reading.decompress = arguments.decompress == Decompress::Auto;
-        self.reading.ahead = ahead;
         self.max_line = arguments.max_line;
         self
     }
@@ -99,11 +101,6 @@ impl Inputs {
         }
     }
 
-    /// Returns the counter of the bytes read so far.
-    pub fn consumed(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.reading.consumed)
-    }
-
     /// Passes all lines to `consume`; returns their size in bytes. The end of an input ends its
     /// last line, even without a delimiter. A line that an error cuts off is not passed. Stops at
     /// the first input that cannot be read.
@@ -113,41 +110,68 @@ impl Inputs {
         mut consume: impl FnMut(Block<'_>) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
         let mut buffer = self.line_buffer(line_end);
-        let mut bytes = 0;
-        for path in &self.paths {
-            match self.read_blocks(path, &mut buffer, &mut bytes, &mut consume) {
-                Ok(()) => {}
-                Err(Stop::Input(failure) | Stop::Run(failure)) => return Err(failure),
+        let mut source = self.source();
+        let mut total = 0;
+        loop {
+            match source.read_into(&mut buffer) {
+                Step::Read { bytes, may_wait } => {
+                    total += bytes;
+                    let mut is_first = true;
+                    while let Some(part) = buffer.next_part() {
+                        is_first = false;
+                        consume(part.into())?;
+                    }
+                    if is_first {
+                        // No line is complete; the consumer has its say all the same.
+                        consume(Block::Lines(Lines::default()))?;
+                    }
+                    if may_wait {
+                        consume(Block::Pause)?;
+                    }
+                }
+                Step::EndOfInput => {
+                    if let Some(line) = buffer.last_line() {
+                        consume(Block::Unterminated(line))?;
+                    }
+                }
+                Step::Failed(Stop::Input(failure) | Stop::Run(failure)) => return Err(failure),
+                Step::End => return Ok(total),
             }
         }
-        Ok(bytes)
     }
 
-    /// Passes the lines of all inputs to `consume`, also if some inputs cannot be read. If there
-    /// are several, each problem is passed to `report` when it happens.
-    pub fn for_each_block_despite_problems(
+    /// Returns the inputs, to be read block by block.
+    pub fn source(&self) -> BlockSource {
+        BlockSource::new(self.paths.clone(), self.reading.clone())
+    }
+
+    /// Returns the number of inputs.
+    pub fn count(&self) -> u64 {
+        self.paths.len() as u64
+    }
+
+    /// Returns an empty buffer for the lines of the inputs.
+    pub fn line_buffer(&self, line_end: u8) -> LineBuffer {
+        let max_line = usize::try_from(self.max_line.bytes()).unwrap_or(usize::MAX);
+        LineBuffer::with_max_line(line_end, max_line)
+    }
+
+    /// Opens the inputs one after the other; returns the name and the reader of each. Adds the number
+    /// of bytes read, before decompression, to `consumed`.
+    pub fn readers(
         &self,
-        line_end: u8,
-        mut consume: impl FnMut(Block<'_>) -> Result<(), Failure>,
-        report: impl Fn(&Failure),
-    ) -> Result<ReadInputs, Failure> {
-        let mut buffer = self.line_buffer(line_end);
-        let mut read = ReadInputs::default();
-        let (mut failed, total) = (0, self.paths.len() as u64);
-        for path in &self.paths {
-            match self.read_blocks(path, &mut buffer, &mut read.bytes, &mut consume) {
-                Ok(()) => {}
-                Err(Stop::Run(failure)) => return Err(failure),
-                Err(Stop::Input(failure)) if total == 1 => read.problem = Some(failure),
-                Err(Stop::Input(failure)) => {
-                    report(&failure);
-                    failed += 1;
-                    read.problem = Some(Failure::Inputs { failed, total });
-                    buffer.clear();
-                }
-            }
-        }
-        Ok(read)
+        consumed: &Arc<AtomicU64>,
+    ) -> impl Iterator<Item = (String, Result<BufReader<Box<dyn Read + Send>>, Failure>)> {
+        self.paths.iter().map(|path| {
+            let source = decompress::open(path, &self.reading, consumed);
+            let buffered = |source: Source| BufReader::with_capacity(READER_BYTES, source.reader);
+            (name_of(path), source.map(buffered))
+        })
+    }
+
+    /// Returns the largest line that is judged, in bytes.
+    pub fn max_line_bytes(&self) -> u64 {
+        self.max_line.bytes()
     }
 
     /// Returns a message about lines that were too long; None if there are none. `treatment` says
@@ -163,88 +187,6 @@ impl Inputs {
             plural(lines, "line"),
             self.max_line
         ))
-    }
-
-    fn line_buffer(&self, line_end: u8) -> LineBuffer {
-        let max_line = usize::try_from(self.max_line.bytes()).unwrap_or(usize::MAX);
-        LineBuffer::with_max_line(line_end, max_line)
-    }
-
-    /// Passes the lines of one input to `consume`, and adds their size to `bytes`.
-    fn read_blocks(
-        &self,
-        path: &Path,
-        buffer: &mut LineBuffer,
-        bytes: &mut u64,
-        consume: &mut impl FnMut(Block<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Stop> {
-        let Source {
-            mut reader,
-            compression,
-        } = decompress::open(path, &self.reading).map_err(Stop::reading)?;
-        let mut read = 0;
-        let result = loop {
-            let space = buffer.space().map_err(|error| {
-                Stop::Input(Failure::Line {
-                    name: name_of(path),
-                    error,
-                })
-            })?;
-            let room = space.len();
-            let count = match reader.read(space) {
-                Ok(0) => break Ok(()),
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => break Err(failure(path, compression, error, read)),
-            };
-            read += count as u64;
-            buffer.filled(count);
-            let mut is_first = true;
-            while let Some(part) = buffer.next_part() {
-                is_first = false;
-                consume(part.into()).map_err(Stop::Run)?;
-            }
-            if is_first {
-                // No line is complete; the consumer has its say all the same.
-                consume(Block::Lines(Lines::default())).map_err(Stop::Run)?;
-            }
-            if count < room {
-                consume(Block::Pause).map_err(Stop::Run)?;
-            }
-        };
-        *bytes += read;
-        result.map_err(Stop::reading)?;
-        match buffer.last_line() {
-            Some(line) => consume(Block::Unterminated(line)).map_err(Stop::Run),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What was read of all inputs.
-#[derive(Debug, Default)]
-pub struct ReadInputs {
-    /// The size of their text in bytes.
-    pub bytes: u64,
-    /// Why not everything was read.
-    pub problem: Option<Failure>,
-}
-
-/// Why reading an input has stopped.
-enum Stop {
-    /// The input cannot be read; another one may be.
-    Input(Failure),
-    /// The run ends.
-    Run(Failure),
-}
-
-impl Stop {
-    /// Wraps an error of reading. A closed output ends the run.
-    fn reading(failure: Failure) -> Self {
-        match failure {
-            Failure::ClosedPipe => Stop::Run(failure),
-            _ => Stop::Input(failure),
-        }
     }
 }
 
@@ -266,17 +208,5 @@ impl<'a> From<Part<'a>> for Block<'a> {
             Part::Lines(lines) => Block::Lines(lines),
             Part::LongLine(piece) => Block::LongLine(piece),
         }
-    }
-}
-
-fn failure(path: &Path, compression: Option<Compression>, error: io::Error, bytes: u64) -> Failure {
-    match compression {
-        Some(compression) if error.kind() != io::ErrorKind::BrokenPipe => Failure::Decompress {
-            path: path.to_owned(),
-            compression,
-            error,
-            bytes,
-        },
-        _ => Failure::reading(&name_of(path), error),
     }
 }

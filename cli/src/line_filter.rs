@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dedupstore::audit::Estimate;
 use dedupstore::filter::{AnyFilter, ClockReport, Registers};
-use dedupstore::lines::{Line, Piece};
+use dedupstore::lines::{Line, Lines, Part, Piece};
 use dedupstore::{KeyHasher, Observation, Verdict};
 
-use crate::batch_hasher::{BatchHasher, HashedBatch, LineReader, MIN_PARALLEL_LINES};
+use crate::batch_hasher::{BatchHasher, HashedBatch, LineReader};
 use crate::closed_pipe;
 use crate::drop_guard::{DropGuard, FprLimit};
 use crate::error::Failure;
-use crate::line_times::Unreadable;
+use crate::hashed_block::HashedBlock;
+use crate::line_times::{FirstTime, Unreadable};
 use crate::metrics::Metrics;
 use crate::output::Output;
 
@@ -70,8 +71,9 @@ pub struct RunCounts {
     pub without_importance: AtomicU64,
     /// The number of the first such line, from 1.
     pub first_without_importance: AtomicU64,
-    /// The number of bytes read from all inputs, before decompression.
-    pub consumed_bytes: Arc<AtomicU64>,
+    /// The number of bytes read from all inputs for the blocks handled so far, before
+    /// decompression.
+    pub consumed_bytes: AtomicU64,
 }
 
 /// Counts, load and error rates.
@@ -143,8 +145,6 @@ pub struct FilterSettings {
     pub line_end: u8,
     /// Whether every line is flushed.
     pub line_buffered: bool,
-    /// The number of threads that extract and hash keys.
-    pub threads: usize,
     /// The limit of the false positive rate.
     pub limit: Option<FprLimit>,
 }
@@ -153,6 +153,10 @@ pub struct FilterSettings {
 pub struct LineFilter<'a, S> {
     seen: &'a mut S,
     hasher: BatchHasher,
+    /// The batch of a block whose keys are not hashed yet.
+    batch: HashedBatch,
+    /// Present if lines have their own time.
+    first_time: Option<FirstTime>,
     printer: Printer,
     guard: DropGuard,
     counts: Arc<RunCounts>,
@@ -173,13 +177,13 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         match guard.batch_limit() {
             Some(guarded) if S::DELIVERS_BEFORE_RECORDING => limit = limit.min(guarded),
             Some(guarded) => limit = guarded,
-            // In smaller batches, distributing the work costs more than the work.
-            None if settings.threads > 1 => limit = limit.max(MIN_PARALLEL_LINES),
             None => {}
         }
         let output = Output::standard()?;
         Ok(LineFilter {
-            hasher: BatchHasher::new(seen.hasher(), settings.reader, limit, settings.threads)?,
+            first_time: settings.reader.times.is_some().then(FirstTime::default),
+            hasher: BatchHasher::new(seen.hasher(), settings.reader, limit),
+            batch: HashedBatch::default(),
             seen,
             printer: Printer {
                 print: settings.print,
@@ -195,39 +199,62 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         })
     }
 
-    /// Handles lines that end with a delimiter.
-    pub fn lines<'b>(&mut self, mut lines: impl Iterator<Item = Line<'b>>) -> Result<(), Failure> {
-        let limit = self.verdicts.len();
-        let mut batch = Vec::with_capacity(limit);
-        let mut checked = false;
-        loop {
-            batch.extend(lines.by_ref().take(limit));
-            // Once per block; before every batch if the batch would be recorded.
-            if !checked || S::DELIVERS_BEFORE_RECORDING {
-                checked = true;
-                check_output()?;
+    /// Returns the hasher of batches, for other threads.
+    pub fn hasher(&self) -> &BatchHasher {
+        &self.hasher
+    }
+
+    /// Handles a block of lines. Hashes their keys, if that is not done.
+    pub fn block(&mut self, block: &mut HashedBlock) -> Result<(), Failure> {
+        check_output()?;
+        let (lines, batches) = block.parts();
+        let mut batches = batches.map(<[HashedBatch]>::iter_mut);
+        for part in lines.parts() {
+            match (part, &mut batches) {
+                (Part::LongLine(piece), _) => self.long_line(piece)?,
+                (Part::Lines(lines), None) => self.lines(lines)?,
+                (Part::Lines(lines), Some(batches)) => {
+                    let limit = self.verdicts.len();
+                    for batch in batches {
+                        self.batch(lines.text(), batch)?;
+                        if batch.len() < limit {
+                            break;
+                        }
+                    }
+                }
             }
-            if !batch.is_empty() {
-                self.batch(&batch)?;
-            }
-            if batch.len() < limit {
-                return Ok(());
-            }
-            batch.clear();
+        }
+        match lines.last_line() {
+            Some(line) => self.unterminated(line),
+            None => Ok(()),
         }
     }
 
+    /// Handles lines that end with a delimiter.
+    fn lines(&mut self, mut lines: Lines<'_>) -> Result<(), Failure> {
+        let text = lines.text();
+        let mut batch = std::mem::take(&mut self.batch);
+        let mut more = true;
+        while more {
+            more = self.hasher.hash(&mut lines, &mut batch);
+            self.batch(text, &mut batch)?;
+        }
+        self.batch = batch;
+        Ok(())
+    }
+
     /// Handles the last line of an input, which has no delimiter.
-    pub fn unterminated(&mut self, line: Line<'_>) -> Result<(), Failure> {
-        check_output()?;
-        let printed = self.batch(&[line])?;
+    fn unterminated(&mut self, line: Line<'_>) -> Result<(), Failure> {
+        let mut batch = HashedBatch::default();
+        self.hasher.hash_unterminated(line, &mut batch);
+        let printed = self.batch(line.content, &mut batch)?;
         self.printer.owes_line_end |= printed > 0;
         Ok(())
     }
 
     /// Handles a piece of a line that is too long to be judged. It is treated as new, but not
     /// recorded.
-    pub fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
+    fn long_line(&mut self, piece: Piece<'_>) -> Result<(), Failure> {
         check_output()?;
         if piece.is_first {
             self.lines += 1;
@@ -265,22 +292,33 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         &mut self.guard
     }
 
-    /// Handles a batch; returns the number of lines printed.
-    fn batch(&mut self, lines: &[Line<'_>]) -> Result<usize, Failure> {
+    /// Handles a batch of a text; returns the number of lines printed.
+    fn batch(&mut self, text: &[u8], batch: &mut HashedBatch) -> Result<usize, Failure> {
+        if batch.len() == 0 {
+            return Ok(0);
+        }
+        if S::DELIVERS_BEFORE_RECORDING {
+            check_output()?;
+        }
+        if let Some(first_time) = &mut self.first_time {
+            first_time.apply(&mut batch.observations);
+        }
+        let batch = &*batch;
         let HashedBatch {
             observations,
             without_key,
             without_time,
             without_importance,
-        } = self.hasher.hash(lines);
+            ..
+        } = batch;
         let (guard, printer) = (&mut self.guard, &mut self.printer);
-        let numbers = self.lines..self.lines + lines.len() as u64;
+        let numbers = self.lines..self.lines + batch.len() as u64;
         let deliver = |verdicts: &[Verdict], registers: &Registers| {
             guard.check(registers, numbers)?;
-            let verdicts = verdicts.iter().copied();
-            let printed = match without_key {
-                [] => printer.write(lines.iter().zip(verdicts))?,
-                _ => printer.write(lines.iter().zip(with_gaps(verdicts, without_key)))?,
+            let (lines, verdicts) = (batch.lines(text), verdicts.iter().copied());
+            let printed = match &without_key[..] {
+                [] => printer.write(lines.zip(verdicts))?,
+                gaps => printer.write(lines.zip(with_gaps(verdicts, gaps)))?,
             };
             if S::DELIVERS_BEFORE_RECORDING {
                 printer.output.flush()?;
@@ -291,18 +329,18 @@ impl<'a, S: SeenKeys> LineFilter<'a, S> {
         let printed = self.seen.observe_then(observations, verdicts, deliver)?;
         let counts = &self.counts;
         count_lines(
-            without_time,
+            *without_time,
             self.lines,
             &counts.without_time,
             &counts.first_without_time,
         );
         count_lines(
-            without_importance,
+            *without_importance,
             self.lines,
             &counts.without_importance,
             &counts.first_without_importance,
         );
-        self.lines += lines.len() as u64;
+        self.lines += batch.len() as u64;
         if !without_key.is_empty() {
             let count = without_key.len() as u64;
             self.counts.without_key.fetch_add(count, Ordering::Relaxed);
@@ -353,7 +391,7 @@ impl Printer {
     /// Prints the lines asked for; returns their number.
     fn write<'b>(
         &mut self,
-        decided: impl Iterator<Item = (&'b Line<'b>, Verdict)>,
+        decided: impl Iterator<Item = (&'b [u8], Verdict)>,
     ) -> Result<usize, Failure> {
         let mut printed = 0;
         for (line, verdict) in decided {
@@ -373,7 +411,7 @@ impl Printer {
                     Verdict::Seen => b"seen\t",
                 })?;
             }
-            self.output.put(line.with_delimiter)?;
+            self.output.put(line)?;
             if self.line_buffered {
                 self.output.flush()?;
             }

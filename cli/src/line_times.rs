@@ -24,14 +24,6 @@ impl Unreadable {
         }
         self.count += 1;
     }
-
-    /// Adds the lines of a later part of the batch, which starts at an index.
-    pub fn append(&mut self, later: Unreadable, start: u32) {
-        if self.count == 0 {
-            self.first = later.first + start;
-        }
-        self.count += later.count;
-    }
 }
 
 /// Gives the lines before the first readable time a time.

@@ -1,6 +1,7 @@
 //! The `dedupstore` command: deduplicates lines in bounded memory.
 
 mod batch_hasher;
+mod block_source;
 mod cleanup;
 mod cli;
 mod closed_pipe;
@@ -17,6 +18,7 @@ mod filter_choice;
 mod filter_run;
 mod given_filter;
 mod growing_filter;
+mod hashed_block;
 mod html_report;
 mod http_server;
 mod importance_arguments;
@@ -44,8 +46,15 @@ mod missing_times;
 mod open_store;
 mod output;
 mod parse;
+mod pipeline;
 mod progress;
-mod read_ahead;
+mod remote_backend;
+mod remote_lookup;
+mod remote_store;
+mod reserved_filter;
+mod server_log;
+mod server_metrics;
+mod service_notification;
 mod signals;
 mod standard_error;
 mod store_backend;
@@ -54,6 +63,7 @@ mod time_arguments;
 mod torn_output;
 mod value_parsers;
 mod wait;
+mod warc;
 
 use std::process::ExitCode;
 

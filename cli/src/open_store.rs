@@ -7,6 +7,7 @@ use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::{
     CreateOptions, Durability, OpenOptions, RecoveryReport, Store, StoreError, holds_store,
 };
+use dedupstore_server::ServerAddress;
 use dedupstore_view::{CreateCommand, forgetting, key_options_quoted};
 
 use crate::cleanup::CleanupOnSignal;
@@ -18,11 +19,13 @@ use crate::table::plural;
 use crate::value_parsers::show_bits;
 use crate::wait::Wait;
 
-/// Returns whether a path that can name a store or a file names a store: by its extension, or
-/// because it is a directory with any file of a store.
+/// Returns whether a path that can name a store or a file names a store: by its extension, because
+/// it is a directory with any file of a store, or because it is the address of a server.
 pub fn is_store(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
-    name.as_encoded_bytes().ends_with(b".dds") || holds_store(path)
+    name.as_encoded_bytes().ends_with(b".dds")
+        || path.to_str().is_some_and(ServerAddress::is_address)
+        || holds_store(path)
 }
 
 /// How to open the store of `filter`.
@@ -145,7 +148,13 @@ mod tests {
 
     #[test]
     fn stores_are_recognized_by_their_extension() {
-        for name in ["links.dds", "a/links.dds/", "./x.y.dds", ".dds"] {
+        for name in [
+            "links.dds",
+            "a/links.dds/",
+            "./x.y.dds",
+            ".dds",
+            "redis://h/a",
+        ] {
             assert!(is_store(Path::new(name)), "{name}");
         }
         for name in ["links", "links.dds.txt", "links.dds/x", "-", "ddds", ""] {

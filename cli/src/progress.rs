@@ -5,13 +5,14 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::color::{self, Color};
 use crate::input::Inputs;
+use crate::line_filter::RunCounts;
 use crate::standard_error;
 use crate::table::plural;
 use crate::value_parsers::show_bits;
@@ -21,13 +22,13 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// The progress line; does nothing if there is no terminal.
 pub struct Progress {
     bar: Option<ProgressBar>,
-    consumed: Arc<AtomicU64>,
+    counts: Arc<RunCounts>,
     started: Instant,
     next: Instant,
 }
 
 impl Progress {
-    pub fn new(inputs: &Inputs, quiet: bool) -> Self {
+    pub fn new(inputs: &Inputs, counts: &Arc<RunCounts>, quiet: bool) -> Self {
         let now = Instant::now();
         let visible = io::stderr().is_terminal() && !io::stdout().is_terminal();
         let bar = (visible && !quiet && !inputs.is_terminal()).then(|| {
@@ -48,7 +49,7 @@ impl Progress {
         standard_error::set_progress(bar.clone());
         Progress {
             bar,
-            consumed: inputs.consumed(),
+            counts: Arc::clone(counts),
             started: now,
             next: now + INTERVAL,
         }
@@ -63,7 +64,8 @@ impl Progress {
         }
         self.next = now + INTERVAL;
         let seconds = (now - self.started).as_secs_f64();
-        let (lines, bytes) = (lines(), self.consumed.load(Ordering::Relaxed));
+        let bytes = self.counts.consumed_bytes.load(Ordering::Relaxed);
+        let lines = lines();
         bar.set_message(message(lines, lines as f64 / seconds, bytes));
         bar.set_position(bytes);
     }

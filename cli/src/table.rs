@@ -36,6 +36,15 @@ pub fn definitions<'a>(rows: impl Iterator<Item = (&'a str, String)> + Clone) ->
     text
 }
 
+/// Formats a number with four significant digits.
+pub fn significant(number: f64) -> String {
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    let whole_digits = number.abs().max(1e-9).log10().floor() as i32 + 1;
+    format!("{number:.*}", (4 - whole_digits).clamp(0, 6) as usize)
+}
+
 /// Renders rows under a header. The first column is left-aligned, the others right-aligned.
 pub fn render(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {

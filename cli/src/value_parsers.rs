@@ -190,8 +190,8 @@ fn fraction(text: &str) -> Option<f64> {
 /// Parses a number of threads, from 1 to 256.
 pub fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(number @ 1..=256) => Ok(number),
-        _ => Err(format!("expected a number from 1 to 256; found `{text}`")),
+        Ok(number @ 0..=256) => Ok(number),
+        _ => Err(format!("expected a number from 0 to 256; found `{text}`")),
     }
 }
 

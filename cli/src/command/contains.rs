@@ -17,6 +17,8 @@ use crate::key_report::{KeyReport, Print, Words};
 use crate::lookup_time::{LookupTime, LookupTimeArguments};
 use crate::missing_keys;
 use crate::missing_times::{self, MissingTimes, Treatment};
+use crate::remote_lookup;
+use crate::remote_store::address_of;
 use crate::standard_error;
 
 /// Look up keys without recording them
@@ -31,24 +33,24 @@ use crate::standard_error;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The store
+    /// The store, or the address of one on a server, as in redis://127.0.0.1:6379/links
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
     /// The keys to look up [default: the lines of standard input]
     #[arg(value_name = "KEY")]
-    keys: Vec<OsString>,
+    pub keys: Vec<OsString>,
 
     #[command(flatten)]
-    time: LookupTimeArguments,
+    pub time: LookupTimeArguments,
 
     #[command(flatten)]
-    key: KeyArguments,
+    pub key: KeyArguments,
 
     /// Print one JSON object per key or line. Where `input` or `key` is not UTF-8, `input_bytes`
     /// or `key_bytes` has its bytes as hexadecimal digits
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -65,6 +67,9 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         false => inputs,
     };
     let path = &arguments.store;
+    if let Some(address) = address_of(path).transpose()? {
+        return remote_lookup::run(address, &inputs, &arguments, global);
+    }
     let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
     let like_it = CreateCommand::like(store.parameters(), store.max_fpr());
     let rule = store.parameters().key_rule(&arguments.key.options());
@@ -127,7 +132,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
     }
 }
 
-const WORDS: Words = Words {
+pub const WORDS: Words = Words {
     name: "verdict",
     found: "seen",
     not_found: "new",

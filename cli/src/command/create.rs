@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use dedupstore::DEFAULT_MEMORY;
+use dedupstore::advise::Question;
 use dedupstore::store::{CreateOptions, Store};
 use dedupstore_view::forgetting;
 
@@ -94,7 +95,8 @@ fn fpr_help() -> String {
 fn log_help() -> String {
     format!(
         "Choose a filter for a stream like this log, with {} times as many distinct keys, or \
-         --expect N; the key options apply to it",
+         --expect N; the key options apply to it. With --importance-field or \
+         --importance-json-key, errors weigh as much as the importance of their lines",
         filter_choice::HEADROOM
     )
 }
@@ -109,15 +111,22 @@ Examples:
   dedupstore create links.dds --grow-to 4GiB --fpr 0.1%   if the number of keys is unknown
   dedupstore create links.dds --for last-month.txt.gz --normalize crawl
   dedupstore create links.dds --for sample.txt --expect 50M --max-fpr 1%
+  dedupstore create links.dds --for links.tsv --memory 1MiB --field 1 --importance-field 2
   dedupstore create pages.dds --field 7 --normalize whatwg
   dedupstore create pages.dds --window 7d --field 7 --time-field 4
   dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
-    let rule = arguments.key.rule()?;
-    let (options, reasons) = choice(&arguments, global.quiet)?;
+    let mut rule = arguments.key.rule()?;
+    let (options, mut reasons) = choice(&arguments, global.quiet)?;
     let spec = options.spec().cloned().unwrap_or_default();
     check_times_are_used(&spec, rule.time.is_some())?;
+    if is_weighted(&arguments)? && !spec.descriptor().needs.importance {
+        // The importance of the log took part in the choice, and the store needs none.
+        let is_weighed = arguments.filter.memory.is_some() || arguments.prefer.is_some();
+        reasons.push(missing_importance::not_recorded(is_weighed).to_owned());
+        rule.importance = None;
+    }
     check_importance_is_used(&spec, rule.importance.is_some())?;
     if spec.descriptor().needs.importance && rule.importance.is_none() && !global.quiet {
         standard_error::message(missing_importance::NO_OPTION);
@@ -172,6 +181,12 @@ fn remove_empty(path: &Path) -> bool {
     store.is_some_and(|store| store.delete().is_ok())
 }
 
+/// Whether a filter is chosen for a log whose lines have importance.
+fn is_weighted(arguments: &Arguments) -> Result<bool, Failure> {
+    let is_chosen = arguments.log.is_some() && arguments.filter.window.is_none();
+    Ok(is_chosen && arguments.key.rule()?.importance.is_some())
+}
+
 /// Returns the options of the store, and the reasons if the filter was chosen, one per line.
 fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Vec<String>), Failure> {
     if let Some(bytes) = arguments.grow_to {
@@ -213,7 +228,14 @@ fn choice(arguments: &Arguments, quiet: bool) -> Result<(CreateOptions, Vec<Stri
         (_, memory_bits, preference) => {
             let memory_bits = memory_bits.unwrap_or(DEFAULT_MEMORY.bits());
             let preference = preference.unwrap_or_default().into();
-            filter_choice::in_memory(memory_bits, distinct, log.as_ref(), preference)?
+            let question = Question {
+                distinct,
+                preference,
+                sample: log.as_ref().map(|log| &log.sample),
+                weighted: is_weighted(arguments)?,
+                ..Question::of_memory(memory_bits)
+            };
+            filter_choice::in_memory(&question)?
         }
     };
     let options = arguments.filter.options()?;

@@ -1,11 +1,13 @@
 //! `dedupstore filter`: prints each line whose key is new.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use dedupstore::store::{CreateOptions, Durability, StoreError};
 use dedupstore::{ByteSize, DEFAULT_MEMORY, SeenSet};
+use dedupstore_server::ServerAddress;
 use dedupstore_view::CreateCommand;
 
 use crate::cli::GlobalArguments;
@@ -22,16 +24,23 @@ use crate::machine_clock::TimeSource;
 use crate::memory_backend::MemoryBackend;
 use crate::metrics;
 use crate::open_store::{self, Opening};
+use crate::remote_backend::RemoteBackend;
+use crate::remote_store::{RemoteStore, address_of};
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
 use crate::wait::Wait;
+use crate::warc::WarcKey;
+
+/// More threads would mostly wait: one of them decides about all keys.
+const MOST_CHOSEN_THREADS: usize = 8;
 
 /// Print each line whose key is new, in input order, bytes unchanged
 #[derive(Debug, Args)]
 #[command(long_about = long_about(), after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A store, whose name ends in .dds, then files to read; `-` is standard input [default:
-    /// standard input]
+    /// A store, whose name ends in .dds, or the address of one on a server, as in
+    /// redis://127.0.0.1:6379/links; then files to read; `-` is standard input [default: standard
+    /// input]
     #[arg(value_name = "STORE|FILE")]
     paths: Vec<PathBuf>,
 
@@ -45,6 +54,14 @@ pub struct Arguments {
 
     #[command(flatten)]
     pub key: KeyArguments,
+
+    /// Read WARC records instead of lines, and pass them on whole. The key is the target URI, or
+    /// the digest of the payload. Records of one page that follow each other, such as a request and
+    /// its response, share a verdict; one without a key is passed on
+    #[arg(long, value_name = "uri|digest", hide_possible_values = true, help_heading = "Key",
+          conflicts_with_all = ["key", "null", "crlf", "annotate", "separated", "time_json_key",
+                                "importance_json_key", "metrics", "line_buffered"])]
+    pub warc: Option<WarcKey>,
 
     #[command(flatten)]
     filter: FilterArguments,
@@ -74,11 +91,11 @@ pub struct Arguments {
     #[arg(long)]
     pub line_buffered: bool,
 
-    /// Number of threads that decompress the input and extract, normalize and hash keys. The
-    /// output does not depend on it. Helps with --normalize, --key-regex and --json-key; gains
-    /// nothing if whole lines are the keys
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parsers::threads)]
-    pub threads: usize,
+    /// Number of threads: one decides about keys and prints, all read, decompress, extract,
+    /// normalize and hash. The output does not depend on it. 0 chooses: as many as there are
+    /// processors, at most 8
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = value_parsers::threads)]
+    threads: usize,
 
     /// When recorded keys are safe from a power loss: after every batch (every), at this
     /// interval, or whenever the system writes them (none). A crash of the process alone loses
@@ -117,7 +134,7 @@ fn long_about() -> String {
          With a store, keys are remembered across runs. A store that does not exist is created; \
          an existing one keeps its filter, memory, seed, key and time options, so later runs need none. \
          A line is written before its key is recorded: after a crash it may be printed again, \
-         but it is never lost. SIGINT and SIGTERM close the store first; SIGHUP takes a \
+         but it is never lost. That also holds for a store on a server. SIGINT and SIGTERM close the store first; SIGHUP takes a \
          checkpoint, and the run goes on.",
         default_filter::description()
     )
@@ -130,7 +147,9 @@ Examples:
   dedupstore filter --field 7 --stats json access.log.*.gz
   dedupstore filter links.dds --json-key request.url --normalize crawl crawl.jsonl.zst
   dedupstore filter pages.dds --window 7d --field 7 --time-field 4 access.log
+  dedupstore filter pages.dds --warc uri crawl-*.warc.gz > new.warc
   find . -type f -print0 | dedupstore filter -z
+  dedupstore filter redis://127.0.0.1:6379/links links.txt   a store that `serve` has open
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
 
 /// The form of the statistics.
@@ -142,13 +161,19 @@ pub enum StatsFormat {
 pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let (store, files) = split_store(std::mem::take(&mut arguments.paths))?;
     let key = arguments.key.options();
-    let inputs = Inputs::check(files)?.reading(&arguments.input, arguments.threads > 1);
+    let inputs = Inputs::check(files)?.reading(&arguments.input);
     // Before a store is created.
     if let Some(path) = &arguments.metrics {
         metrics::check(path, store.as_deref())?;
     }
     let run = FilterRun::new(inputs, &arguments, store.as_deref(), global.quiet);
+    let address = store.as_deref().and_then(address_of).transpose()?;
     let (outcome, rule) = match store {
+        Some(_) if let Some(address) = address.clone() => {
+            let mut backend = arguments.remote(address)?;
+            let rule = backend.rule(&key)?;
+            (run.filter(&mut backend, &rule, None)?, rule)
+        }
         None if let Some(option) = arguments.store_option() => {
             return Err(Failure::Usage(format!(
                 "{option} needs a store; name one before the files, for example links.dds"
@@ -216,6 +241,15 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
 }
 
 impl Arguments {
+    /// Returns the number of threads, chosen if none is given.
+    pub fn threads(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        match self.threads {
+            0 => processors().min(MOST_CHOSEN_THREADS),
+            given => given,
+        }
+    }
+
     /// Adds the given options to the command that creates a missing store; returns other failures
     /// unchanged.
     fn with_options(&self, failure: Failure) -> Failure {
@@ -244,6 +278,30 @@ impl Arguments {
             }
             failure => failure,
         }
+    }
+
+    /// Connects to a store on a server.
+    fn remote(&self, address: ServerAddress) -> Result<RemoteBackend, Failure> {
+        let given = [
+            (self.sync.is_some(), "--sync"),
+            (self.wait.is_given(), "--wait"),
+            (self.max_fpr.is_some(), "--max-fpr"),
+            (self.filter.memory.is_some(), "--memory"),
+            (self.filter.filter.is_some(), "--filter"),
+            (self.filter.window.is_some(), "--window"),
+            (self.filter.seed.is_some(), "--seed"),
+        ];
+        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(Failure::Usage(format!(
+                "{option} is not for a store on a server; give it to `dedupstore serve`, or to \
+                 BF.RESERVE"
+            )));
+        }
+        let create = !self.no_create && !self.dry_run;
+        Ok(RemoteBackend::new(
+            RemoteStore::open(address, create)?,
+            self.dry_run,
+        ))
     }
 
     /// Returns an option that was given and has no meaning without a store.

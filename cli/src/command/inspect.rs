@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use dedupstore::store::{Inspection, StoreError, inspect, inspect_exactly};
+use dedupstore_server::{Client, ServerAddress};
 use dedupstore_view::{Rates, inspection_report, printable_json};
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ use crate::color::{self, Color};
 use crate::error::Failure;
 use crate::leftovers;
 use crate::output::Output;
+use crate::remote_store::address_of;
 use crate::value_parsers;
 
 /// Show a store's filter, sizes, counts and error rates, even while it is in use
@@ -24,7 +26,7 @@ use crate::value_parsers;
 /// large one, only with --exact.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The store
+    /// The store, or the address of one on a server, as in redis://127.0.0.1:6379/links
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
@@ -62,6 +64,9 @@ const SMALL_BYTES: u64 = 128 << 20;
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
+    if let Some(address) = address_of(path).transpose()? {
+        return inspect_remote(&address, &arguments);
+    }
     leftovers::report(path, global.quiet);
     let mut output = Output::standard()?;
     let mut before: Option<(Instant, Inspection)> = None;
@@ -93,6 +98,24 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         before = Some((at, inspection));
         wait(interval)?;
     }
+}
+
+/// Shows a store on a server.
+fn inspect_remote(address: &ServerAddress, arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.watch.is_some() || arguments.exact {
+        let text =
+            "--watch and --exact are not for a store on a server, whose figures are those of now";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let failed = |error| Failure::server(address)(error);
+    let mut client = Client::connect(address).map_err(failed)?;
+    let text = client.inspect(arguments.json).map_err(failed)?;
+    let mut output = Output::standard()?;
+    output.text(&text)?;
+    if !text.ends_with('\n') {
+        output.text("\n")?;
+    }
+    output.flush()
 }
 
 /// Inspects a store. Replays the log for the live figures if that takes little, and for all

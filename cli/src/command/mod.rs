@@ -9,7 +9,7 @@ mod advise;
 mod backup;
 mod checkpoint;
 mod completions;
-mod contains;
+pub mod contains;
 mod create;
 mod explain;
 pub mod filter;
@@ -23,10 +23,12 @@ mod merge;
 mod playground;
 mod repair;
 mod reproduce;
+mod serve;
 mod simulate;
 mod simulate_slices;
 pub mod simulate_tree;
 mod simulated_log;
+mod simulated_stream;
 mod verify;
 mod weighted_tables;
 
@@ -60,6 +62,7 @@ macro_rules! commands {
                     | Command::Backup(_)
                     | Command::Checkpoint(_)
                     | Command::Merge(_)
+                    | Command::Serve(_)
                     | Command::Grow(_) => false,
                     Command::Contains(_) | Command::Forget(_) => !global.quiet,
                     _ => true,
@@ -87,6 +90,7 @@ commands! {
     Merge(merge),
     Grow(grow),
     Explain(explain),
+    Serve(serve),
     Playground(playground),
     Completions(completions),
     Man(man),

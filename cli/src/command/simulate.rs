@@ -1,12 +1,9 @@
 //! `dedupstore simulate`: measures the errors of filters.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use clap::Args;
-use dedupstore::lab::{
-    Clock, RunSummary, Simulation, SlicedSummary, StreamSpec, TreeSummary, Truth,
-};
+use dedupstore::lab::{RunSummary, Simulation, SlicedSummary, StreamSpec, TreeSummary, Truth};
 use dedupstore::{ByteSize, FilterSpec, registry};
 use serde_json::{Value, json};
 
@@ -15,6 +12,7 @@ use crate::command::generate::streams_help;
 use crate::command::simulate_slices::{self, SliceArguments, predicted};
 use crate::command::simulate_tree::{self, TreeArguments, TreeRun};
 use crate::command::simulated_log::{SimulatedLog, Skipped, Times};
+use crate::command::simulated_stream::over_stream;
 use crate::command::weighted_tables::weighted_tables;
 use crate::error::Failure;
 use crate::given_filter::{GivenFilter, all_with_window};
@@ -177,7 +175,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
             (simulation, stream.to_string(), Skipped::default())
         }
         None => {
-            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
+            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input);
             let name = inputs.name();
             let empty = Simulation::new(arguments.seed, Truth::for_fingerprints());
             let mut simulation = with_filters(empty)?;
@@ -247,7 +245,7 @@ fn run_trees(
     match arguments.stream {
         Some(stream) => trees.over_stream(stream, arguments.count, &report),
         None => {
-            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input, false);
+            let inputs = Inputs::check(arguments.logs)?.reading(&arguments.input);
             trees.over_logs(&inputs, &report)
         }
     }
@@ -308,35 +306,6 @@ fn times(specs: &[String], window: Option<u64>, key: &KeyArguments) -> Result<Ti
         (None, true) if has_time => Ok(Times::Required),
         (None, true) => Ok(Times::IfRecognized),
         (None, false) => Ok(Times::Unused),
-    }
-}
-
-fn over_stream(
-    mut simulation: Simulation,
-    stream: StreamSpec,
-    count: u64,
-    seed: u64,
-) -> Simulation {
-    let clock = WallClock::start();
-    let mut keys = stream.open(count, seed);
-    while let Some(arrival) = keys.next_arrival() {
-        simulation.push_arrival(&arrival, &clock);
-    }
-    simulation.flush(&clock);
-    simulation
-}
-
-pub(super) struct WallClock(Instant);
-
-impl WallClock {
-    pub fn start() -> Self {
-        WallClock(Instant::now())
-    }
-}
-
-impl Clock for WallClock {
-    fn now_ns(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
     }
 }
 

@@ -4,7 +4,7 @@ use dedupstore::lab::Simulation;
 use dedupstore::lines::{KeyReader, KeyRule};
 use dedupstore::{KeyHasher, Observation};
 
-use super::simulate::WallClock;
+use super::simulated_stream::WallClock;
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::log_clock::{self, LogClock};
