@@ -2,6 +2,8 @@
 
 pub mod crash;
 #[cfg(unix)]
+pub mod serve;
+#[cfg(unix)]
 pub mod siege;
 
 use std::path::{Path, PathBuf};

@@ -216,3 +216,66 @@ fn advice_by_importance_compares_both_kinds_of_filters() {
     let text = directory.prints(&format!("advise - {options}"), &log);
     assert!(text.contains("shares of the importance"), "{text}");
 }
+
+/// `create --for` chooses by weighted errors, and records the importance if its filter uses it.
+#[test]
+fn a_store_for_a_log_with_importance_weighs_its_errors() {
+    let directory = WorkingDirectory::new();
+    let log = directory.prints("generate importance-exponential:30 -n 20000", "");
+    std::fs::write(directory.path("log.tsv"), &log).expect("written");
+    let key = "--field 1 --importance-field 2";
+    for (store, memory) in [("small.dds", "1KiB"), ("large.dds", "1MiB")] {
+        let options = format!("--memory {memory} {key}");
+        // The store has room for four times the keys of the log.
+        let distinct = 4 * log
+            .lines()
+            .map(|line| line.split('\t').next())
+            .collect::<std::collections::HashSet<_>>()
+            .len();
+        let advised = json(&directory.prints(
+            &format!("advise log.tsv --weight-by-importance --expect {distinct} {options} --json"),
+            "",
+        ));
+        let filter = advised["filter"].as_str().expect("a filter");
+        let created = directory.prints(&format!("create {store} --for log.tsv {options}"), "");
+        assert!(created.contains(filter), "{filter}: {created}");
+        assert!(created.contains("as shares of importance"), "{created}");
+        let records = directory
+            .prints(&format!("inspect {store}"), "")
+            .contains("--importance-field 2");
+        let uses = ["ibf", "admit", "reinsert"]
+            .iter()
+            .any(|name| filter.starts_with(name));
+        assert_eq!(records, uses, "{filter}");
+        // With memory in plenty, importance is of no use.
+        assert_eq!(uses, memory == "1KiB", "{filter}");
+        assert_eq!(
+            !uses,
+            created.contains("does not use the importance of lines")
+        );
+    }
+    let sized = directory.prints(&format!("create sized.dds --for log.tsv {key}"), "");
+    assert!(sized.contains("give --memory SIZE"), "{sized}");
+}
+
+#[test]
+fn a_refused_merge_says_what_to_do() {
+    let directory = WorkingDirectory::new();
+    for filter in ["ibf", "reinsert", "admit"] {
+        for store in ["a", "b"] {
+            directory.prints(
+                &format!(
+                    "create {filter}-{store}.dds --memory 4KiB --filter {filter} --seed 1 {DEPTH}"
+                ),
+                "",
+            );
+        }
+        let message = directory.fails(&format!("merge all.dds {filter}-a.dds {filter}-b.dds"));
+        for expected in [
+            "nothing was created",
+            "Feed the logs of all of them to one store",
+        ] {
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

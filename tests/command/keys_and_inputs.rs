@@ -190,5 +190,5 @@ fn the_output_does_not_depend_on_threads_or_buffering() {
         let arguments = [&["filter"], options].concat();
         assert_prints(&arguments, &log, &new);
     }
-    assert_fails(&["filter", "--threads", "0"], &["from 1 to 256"]);
+    assert_fails(&["filter", "--threads", "257"], &["from 0 to 256"]);
 }

@@ -150,7 +150,7 @@ fn a_file_in_place_of_a_command_suggests_filter() {
 fn a_negative_number_is_a_wrong_value_and_not_a_file() {
     for (option, expected) in [
         ("--memory", "64MiB"),
-        ("--threads", "from 1 to 256"),
+        ("--threads", "from 0 to 256"),
         ("--max-line", "64MiB"),
         ("--metrics-every", "30s"),
     ] {

@@ -32,6 +32,9 @@ fn on_a_terminal(command: &str, environment: &[(&str, &str)]) -> Option<String> 
     }
 }
 
+/// A run that takes longer than the progress line waits.
+const SLOW_FILTER: &str = "\"$DEDUPSTORE\" filter --threads 1 --key-regex '[0-9]+'";
+
 #[test]
 fn progress_shows_rate_percentage_and_time_left() {
     let directory = TempDir::new().expect("a directory");
@@ -49,14 +52,14 @@ fn progress_shows_rate_percentage_and_time_left() {
     let run = |command: &str, environment: &[(&str, &str)]| {
         on_a_terminal(&command.replace("LOG", log), environment)
     };
-    let Some(shown) = run("\"$DEDUPSTORE\" filter LOG > /dev/null", &[]) else {
+    let Some(shown) = run(&format!("{SLOW_FILTER} LOG > /dev/null"), &[]) else {
         return;
     };
     for part in ["%", "lines,", "/s,", "left", "\x1b[32m"] {
         assert!(shown.contains(part), "{part:?} is not in {shown:?}");
     }
     let plain = run(
-        "\"$DEDUPSTORE\" filter LOG > /dev/null",
+        &format!("{SLOW_FILTER} LOG > /dev/null"),
         &[("NO_COLOR", "1")],
     );
     let plain = plain.expect("a terminal");
@@ -64,7 +67,7 @@ fn progress_shows_rate_percentage_and_time_left() {
         plain.contains("/s,") && !plain.contains("\x1b[32m"),
         "{plain:?}"
     );
-    let piped = run("cat LOG | \"$DEDUPSTORE\" filter > /dev/null", &[]);
+    let piped = run(&format!("cat LOG | {SLOW_FILTER} > /dev/null"), &[]);
     let piped = piped.expect("a terminal");
     assert!(
         piped.contains("/s,") && !piped.contains("left"),

@@ -57,6 +57,7 @@ impl StoreAtRest {
         let options = options(filter, 1);
         let mut model = Model::new(&options);
         let disk = SimulatedMedium::with_store_of(&options, id).disk().clone();
+        let disk = disk.with_windows(1024);
         let mut session = Session::open(disk, &mut model, 0)?;
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(4);
         let failed = |error: StoreError| Failure(error.to_string());

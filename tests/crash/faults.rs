@@ -4,7 +4,7 @@ use dedupstore::store::StoreError;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::session::{Model, Session, check_recovery, options};
+use super::session::{Model, Session, check_recovery, options, window_bytes};
 use super::simulated_medium::{Fault, FaultKind, SimulatedMedium, Surviving};
 use super::{Failure, Outcome};
 
@@ -21,6 +21,7 @@ const KINDS: [FaultKind; 4] = [
 pub fn every_fault(filter: &str, blocks: u64, seed: u64, actions: u32) -> Outcome {
     let options = options(filter, blocks);
     let fresh = SimulatedMedium::with_store(&options).disk().clone();
+    let fresh = fresh.with_windows(window_bytes(seed));
     let mut states = 0;
     for kind in KINDS {
         for at_call in 0.. {

@@ -2,7 +2,7 @@
 //! that compare the two.
 //!
 //! - [`simulated_medium`]: a disk in memory that loses unsynced writes, tears sectors, fails on
-//!   command and drops what a failed sync should have written.
+//!   command, drops what a failed sync should have written, and maps parts of a log.
 //! - [`session`]: a store on that disk, and a model that knows the state after every prefix of
 //!   the observations.
 //! - [`random_crashes`]: random sessions that end in random crashes, repeatedly on one disk.
@@ -55,7 +55,7 @@ pub const FILTERS: [&str; 7] = [
     "rlbsbf:k=2",
     "window:k=3,span=600,step=60",
     "counting:k=3,bits=4",
-    "quotient:bits=9,doublings=3",
+    "quotient:bits=9,doublings=5,longest=12",
     "ibf3:k=2,p=3,max=3",
 ];
 

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Outcome;
-use super::session::{Model, Session, check_recovery, options};
+use super::session::{Model, Session, check_recovery, options, window_bytes};
 use super::simulated_medium::{Disk, Fault, FaultKind, SimulatedMedium, Surviving};
 
 /// The number of random states per cut, in addition to the enumerated ones.
@@ -14,6 +14,7 @@ const RANDOM_STATES: u64 = 8;
 pub fn every_cut(filter: &str, blocks: u64, seed: u64, actions: u32) -> Outcome {
     let options = options(filter, blocks);
     let fresh = SimulatedMedium::with_store(&options).disk().clone();
+    let fresh = fresh.with_windows(window_bytes(seed));
     let mut states = 0;
     for at_call in 0.. {
         let mut model = Model::new(&options);

@@ -4,7 +4,9 @@ use dedupstore::store::StoreFile;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::session::{INLINE, Model, SUPERBLOCK_BIT, Session, check_recovery, options};
+use super::session::{
+    INLINE, Model, SUPERBLOCK_BIT, Session, check_recovery, options, window_bytes,
+};
 use super::simulated_medium::{Disk, Fault, FaultKind, SimulatedMedium, Surviving};
 use super::{FILTERS, Failure, Outcome};
 
@@ -20,7 +22,8 @@ pub fn run(seed: u64) -> Outcome {
     let filter = FILTERS[(seed % FILTERS.len() as u64) as usize];
     let options = options(filter, 1 + seed % 3);
     let mut model = Model::new(&options);
-    let mut disk = SimulatedMedium::with_store(&options).disk().clone();
+    let disk = SimulatedMedium::with_store(&options).disk().clone();
+    let mut disk = disk.with_windows(window_bytes(seed));
     let mut acknowledged = 0;
     let mut states = 0;
     for session in 0..SESSIONS {
@@ -34,6 +37,9 @@ pub fn run(seed: u64) -> Outcome {
                 .map_err(|failure| here(failure.at(format!("{surviving:?}"))))?;
             states += 1;
         }
+        check_recovery(&ended.disk.after_kill(), &model, ended.returned)
+            .map_err(|failure| here(failure.at("the process was killed")))?;
+        states += 1;
         disk = match rng.next_u64() % 4 {
             // The process was killed; the machine keeps running.
             0 => ended.disk.after_kill(),
@@ -48,6 +54,7 @@ pub fn run(seed: u64) -> Outcome {
 struct Ended {
     disk: Disk,
     acknowledged: u64,
+    returned: u64,
 }
 
 /// Runs a session until its power is cut or a call fails. The power may also be cut while the
@@ -93,6 +100,7 @@ fn run_session(
     Ok(Ended {
         disk,
         acknowledged: session.acknowledged,
+        returned: session.returned,
     })
 }
 

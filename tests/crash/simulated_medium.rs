@@ -1,9 +1,10 @@
 //! A simulated disk in memory, with crashes, torn writes and failing calls.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dedupstore::store::{CreateOptions, Medium, StoreFile};
+use dedupstore::store::{CreateOptions, LogWindow, Medium, StoreFile};
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -28,6 +29,8 @@ pub struct Disk {
     /// The number of calls.
     calls: u64,
     fault: Option<Fault>,
+    /// The longest part of a log that can be mapped; 0 if none can.
+    window_bytes: u64,
 }
 
 #[derive(Clone)]
@@ -90,6 +93,7 @@ impl SimulatedMedium {
             unsynced: Vec::new(),
             calls: 0,
             fault: None,
+            window_bytes: 0,
         });
         options
             .write_initial_files(&medium, [id; 16])
@@ -112,6 +116,19 @@ impl SimulatedMedium {
 }
 
 impl Disk {
+    /// Returns the same disk, whose logs can be mapped in parts of at most so many bytes.
+    pub fn with_windows(self, window_bytes: u64) -> Self {
+        Disk {
+            window_bytes,
+            ..self
+        }
+    }
+
+    /// Returns whether logs can be mapped.
+    pub fn has_windows(&self) -> bool {
+        self.window_bytes > 0
+    }
+
     /// Returns the number of calls.
     pub fn calls(&self) -> u64 {
         self.calls
@@ -194,6 +211,7 @@ impl Disk {
             unsynced: Vec::new(),
             calls: 0,
             fault: None,
+            window_bytes: self.window_bytes,
         }
     }
 
@@ -226,6 +244,30 @@ impl Disk {
             offset,
             bytes: bytes.to_vec(),
         });
+    }
+
+    /// Writes parts of a file in order, in one call that may fail.
+    fn write_parts<const N: usize>(
+        &mut self,
+        file: StoreFile,
+        parts: [(u64, &[u8]); N],
+    ) -> io::Result<()> {
+        let fault = self.next_call();
+        let first_cut = self
+            .fault
+            .is_some_and(|fault| self.calls == fault.at_call + 1);
+        for (offset, bytes) in parts {
+            match fault {
+                None => self.write(file, offset, bytes),
+                Some(FaultKind::PowerCut) if first_cut => self.write(file, offset, bytes),
+                Some(FaultKind::Short) => {
+                    self.write(file, offset, &bytes[..bytes.len() / 2]);
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+        fault.map_or(Ok(()), |kind| Err(error_of(kind)))
     }
 
     fn sync(&mut self, file: StoreFile) {
@@ -293,21 +335,7 @@ impl Medium for SimulatedMedium {
         if offset + bytes.len() as u64 > disk.cached[file as usize].len() as u64 {
             return Err(io::Error::other("a write past the end of a file"));
         }
-        match disk.next_call() {
-            None => disk.write(file, offset, bytes),
-            Some(kind) => {
-                let first_cut = disk
-                    .fault
-                    .is_some_and(|fault| disk.calls == fault.at_call + 1);
-                match kind {
-                    FaultKind::PowerCut if first_cut => disk.write(file, offset, bytes),
-                    FaultKind::Short => disk.write(file, offset, &bytes[..bytes.len() / 2]),
-                    _ => {}
-                }
-                return Err(error_of(kind));
-            }
-        }
-        Ok(())
+        disk.write_parts(file, [(offset, bytes)])
     }
 
     fn sync(&self, file: StoreFile) -> io::Result<()> {
@@ -326,7 +354,54 @@ impl Medium for SimulatedMedium {
         }
     }
 
+    fn map_log(
+        &self,
+        file: StoreFile,
+        offset: u64,
+        length: u64,
+    ) -> Option<io::Result<Box<dyn LogWindow>>> {
+        let length = length.min(self.disk().window_bytes);
+        if length == 0 {
+            return None;
+        }
+        let filled = self.write(file, offset, &vec![0; length as usize]);
+        Some(filled.map(|()| {
+            Box::new(SimulatedWindow {
+                medium: self.clone(),
+                file,
+                range: offset..offset + length,
+            }) as Box<dyn LogWindow>
+        }))
+    }
+
     fn unix_seconds(&self) -> u64 {
         1_000_000_000
+    }
+}
+
+/// Part of a log that is written by stores. Each store is two writes, because the operating system
+/// may write the page between them.
+struct SimulatedWindow {
+    medium: SimulatedMedium,
+    file: StoreFile,
+    range: Range<u64>,
+}
+
+impl LogWindow for SimulatedWindow {
+    fn range(&self) -> Range<u64> {
+        self.range.clone()
+    }
+
+    /// A real store does not fail: it succeeds or ends the process. Here it may fail like any call,
+    /// and the caller must not use the store after it either.
+    fn store(&mut self, offset: u64, frame: &[u8]) -> io::Result<()> {
+        let end = offset + frame.len() as u64;
+        let inside = self.range.start <= offset && end <= self.range.end;
+        if !inside || !offset.is_multiple_of(8) || !end.is_multiple_of(8) {
+            return Err(io::Error::other("a store outside the window"));
+        }
+        let (head, rest) = frame.split_at(8);
+        let mut disk = self.medium.disk();
+        disk.write_parts(self.file, [(offset + 8, rest), (offset, head)])
     }
 }

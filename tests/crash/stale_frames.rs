@@ -47,13 +47,18 @@ pub fn every_stale_frame(filter: &str) -> Outcome {
 }
 
 /// Writes two frames across a sector boundary, of which any part survives a crash; then the
-/// first frame again, of which any part survives a second crash.
+/// first frame again, of which any part survives a second crash. The two frames are written by
+/// calls, or stored into a window of the log.
 pub fn every_torn_frame(filter: &str) -> Outcome {
+    Ok(torn_frames(filter, 0)? + torn_frames(filter, 1024)?)
+}
+
+fn torn_frames(filter: &str, window_bytes: u64) -> Outcome {
     const PARTS: u64 = 24;
     let options = options(filter, 1);
     let mut model = Model::new(&options);
     let fresh: Disk = SimulatedMedium::with_store(&options).disk().clone();
-    let mut session = Session::open(fresh, &mut model, 0)?;
+    let mut session = Session::open(fresh.with_windows(window_bytes), &mut model, 0)?;
     for number in 10..14 {
         observe_frame(&mut session, &mut model, number)?;
     }

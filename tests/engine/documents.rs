@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dedupstore_tests::root;
 
-use crate::source_files::source_files;
+use crate::source_files::{source_files, test_names};
 
 fn document(name: &str) -> String {
     fs::read_to_string(root().join(name)).expect("a document of the project")
@@ -90,15 +90,7 @@ fn every_dependency_has_its_line() {
 #[test]
 fn every_guarantee_names_a_test_that_exists() {
     let guarantees = document("docs/GUARANTEES.md");
-    let tests: Vec<String> = source_files(&[".rs"])
-        .into_iter()
-        .filter(|(path, _)| path.starts_with("tests"))
-        .flat_map(|(_, text)| {
-            let names = text.split("#[test]").skip(1);
-            let names = names.filter_map(|rest| rest.split("fn ").nth(1)?.split('(').next());
-            names.map(str::to_owned).collect::<Vec<_>>()
-        })
-        .collect();
+    let tests = test_names("tests");
     let table = guarantees.split("## What survives what?").nth(1);
     let rows = table.expect("the table").lines();
     let rows: Vec<&str> = rows.filter(|line| line.starts_with("| ")).collect();
@@ -109,10 +101,7 @@ fn every_guarantee_names_a_test_that_exists() {
         let mut named = proofs.split('`').skip(1).step_by(2).peekable();
         assert!(named.peek().is_some(), "no test is named for: {row}");
         for name in named {
-            assert!(
-                tests.iter().any(|test| test == name),
-                "there is no test {name}"
-            );
+            assert!(tests.contains(name), "there is no test {name}");
         }
     }
 }

@@ -12,8 +12,9 @@ use dedupstore::store::{
 use dedupstore::{SeenSet, Verdict, state_digest};
 use tempfile::TempDir;
 
-const FILTERS: [&str; 2] = [
+const FILTERS: [&str; 3] = [
     "quotient:bits=20,doublings=8",
+    "quotient:bits=20,doublings=8,longest=22",
     "growing:fpr=0.000001,part=65536",
 ];
 
@@ -176,7 +177,7 @@ fn grow_keeps_the_state_and_raises_the_limit() {
     };
     assert!(needed > 14 << 23 && needed < 16 << 23, "{needed}");
     let report = grow(&path, 64 << 23).expect("grown");
-    assert_eq!(report.filter, "quotient:bits=17,doublings=11");
+    assert_eq!(report.filter, "quotient:bits=17,doublings=11,longest=56");
     assert!(report.memory_bits <= 64 << 23 && report.memory_bits > 48 << 23);
     assert_eq!(leftovers(&path), []);
     assert_eq!(verify(&path).expect("read"), []);
@@ -194,7 +195,7 @@ fn grow_keeps_the_state_and_raises_the_limit() {
     feed(&mut store, &mut set, 40_000..200_000);
     store.close().expect("closed");
     let again = grow(&path, 256 << 23).expect("grown again");
-    assert_eq!(again.filter, "quotient:bits=15,doublings=13");
+    assert_eq!(again.filter, "quotient:bits=15,doublings=13,longest=56");
     let store = ReadOnlyStore::open(&path).expect("read");
     assert!((0..200_000u64).all(|key| store.contains(key.to_le_bytes()).is_seen()));
 }

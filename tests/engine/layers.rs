@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
         "wasm_xxh3",
         "workers",
     ],
-    &["byte_size", "bytes", "fingerprint"],
+    &["byte_size", "bytes", "fingerprint", "simd"],
     &["filter", "lines"],
     &["audit", "theory"],
     &["seen_set", "sites"],

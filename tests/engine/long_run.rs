@@ -11,15 +11,21 @@ const KEYS: u64 = 64 * MEMORY_BITS;
 /// The time of the first key, in seconds since 1970.
 const NOW: u64 = 1_800_000_000;
 
-/// Returns a filter with its defaults, and with each parameter at several values.
+/// Returns a filter with its defaults, and with each parameter at several values. Filters that use
+/// importance are slow and have many parameters: whole numbers among them have fewer values.
 fn variations(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
     let defaults = FilterSpec::with_defaults(descriptor);
     let mut specs = vec![defaults.clone()];
     for parameter in descriptor.parameters {
         let values: Vec<String> = match parameter.kind {
-            Kind::Integer { min, max, .. } => [min, min + 1, min + 2, 20, 50, 100, max]
-                .map(|value| value.clamp(min, max.min(100)).to_string())
-                .to_vec(),
+            Kind::Integer { min, max, .. } => {
+                let values = match descriptor.needs.importance {
+                    true => vec![min, 20, max],
+                    false => vec![min, min + 1, min + 2, 20, 50, 100, max],
+                };
+                let clamped = values.into_iter().map(|it| it.clamp(min, max.min(100)));
+                clamped.map(|value| value.to_string()).collect()
+            }
             Kind::Decimal {
                 min_millionths,
                 max_millionths,
@@ -52,8 +58,13 @@ fn variations(descriptor: &'static Descriptor) -> Vec<FilterSpec> {
     ];
     let combined = combined.iter().map(|text| text.parse().expect("a filter"));
     specs.extend(combined.filter(|spec: &FilterSpec| spec.descriptor().name == descriptor.name));
-    specs.dedup();
-    specs
+    let mut distinct: Vec<FilterSpec> = Vec::new();
+    for spec in specs {
+        if !distinct.contains(&spec) {
+            distinct.push(spec);
+        }
+    }
+    distinct
 }
 
 /// Feeds one key a second, and returns the share that is dropped.
@@ -86,16 +97,21 @@ fn every_filter_settles_or_fills_as_forecast() {
         let Ok(mut set) = builder.build() else {
             continue;
         };
+        let found = long_run(&spec, MEMORY_BITS);
+        if found == LongRun::Unknown {
+            // Nothing to compare with.
+            assert!(has_no_formula(&spec), "{spec}");
+            continue;
+        }
         feed(&mut set, 0..KEYS / 2);
         let dropped = feed(&mut set, KEYS / 2..KEYS);
-        let found = long_run(&spec, MEMORY_BITS);
         let is_true = match found {
             LongRun::OnlyFills => dropped > 0.95,
             LongRun::Settles(SteadyState { load, fpr }) => {
                 (set.load() - load).abs() < 0.01 + 0.03 * load
                     && (dropped - fpr).abs() < 0.12 * fpr + 0.001
             }
-            LongRun::Unknown => has_no_formula(&spec),
+            LongRun::Unknown => false,
         };
         if !is_true {
             let load = set.load();
@@ -127,9 +143,7 @@ fn the_stated_rate_is_the_share_of_new_keys_that_are_dropped() {
             let (low, high) = (before.min(after), before.max(after));
             // Three standard errors, and the accuracy of the formulas.
             let error = 3.0 * (high.max(1e-4) / step as f64).sqrt();
-            // A cache line that admits no more keys has fewer than the formula assumes.
-            let is_bound = has_equal_timers(&spec) || spec.descriptor().name == "admit";
-            let is_low = dropped < 0.85 * low - error && !is_bound;
+            let is_low = dropped < 0.85 * low - error && !has_equal_timers(&spec);
             // The formula of age partitions is not exact when most new keys are dropped.
             let most = match spec.descriptor().name {
                 "apbf" => dropped.min(0.8),

@@ -1,5 +1,6 @@
 //! The text files of the repository that are not generated.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::PathBuf;
 
@@ -35,5 +36,19 @@ pub fn source_files(extensions: &[&str]) -> Vec<(PathBuf, String)> {
         }
     }
     assert!(!found.is_empty());
+    found
+}
+
+/// Returns the names of all tests below a directory; an empty name is the top of the repository.
+pub fn test_names(below: &str) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for (_, text) in source_files(&[".rs"])
+        .into_iter()
+        .filter(|(path, _)| path.starts_with(below))
+    {
+        let names = text.split("#[test]").skip(1);
+        let names = names.filter_map(|rest| rest.split("fn ").nth(1)?.split('(').next());
+        found.extend(names.map(str::to_owned));
+    }
     found
 }

@@ -95,3 +95,29 @@ fn a_store_with_several_observing_threads_has_the_same_state() {
         assert_eq!(digests[0], digests[1], "{filter}");
     }
 }
+
+#[test]
+fn a_shared_store_with_several_observing_threads_has_the_same_verdicts() {
+    let run = |threads: usize| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let create = CreateOptions::new("stable").expect("a filter");
+        let create = create.memory("64KiB").seed(1).shards(3);
+        let store = OpenOptions::new()
+            .observing_threads(threads)
+            .create_shared(directory.path().join("keys.dds"), &create)
+            .expect("created");
+        let mut verdicts = Vec::new();
+        for batch in stream(60_000, 20_000).chunks(9000) {
+            let mut found = vec![Verdict::New; batch.len()];
+            store.observe_batch(batch, &mut found).expect("observed");
+            verdicts.extend(found);
+        }
+        store.close().expect("closed");
+        verdicts
+    };
+    let alone = run(1);
+    assert!(alone.contains(&Verdict::New) && alone.contains(&Verdict::Seen));
+    for threads in [2, 3, 8] {
+        assert!(run(threads) == alone, "{threads} threads");
+    }
+}

@@ -42,10 +42,15 @@ pub fn test() -> Outcome {
 
 /// Times a large log in the page and in the release build of the command line.
 pub fn test_large_log(megabytes: &str) -> Outcome {
+    run("large log in the page", large_log(megabytes)?)
+}
+
+/// Returns the command that times a large log.
+pub fn large_log(megabytes: &str) -> Outcome<Command> {
     let mut tests = tests("release")?;
     tests.arg(format!("tests/{LARGE_LOG}"));
     tests.env("DEDUPSTORE_LARGE_MEGABYTES", megabytes);
-    run("large log in the page", tests)
+    Ok(tests)
 }
 
 /// Returns the test command; the caller adds the test files.

@@ -10,14 +10,25 @@ pub fn crash(options: &[&str]) -> Outcome {
 
 /// Attacks the command line with killed readers, full disks, and damaged stores.
 pub fn siege(options: &[&str]) -> Outcome {
-    let package = ["--package", "dedupstore-cli"];
+    with_command_line("siege", ["dedupstore-tests", "--example", "siege"], options)
+}
+
+/// Builds the command line, and runs a program that is given its path.
+fn with_command_line(what: &str, target: [&str; 3], options: &[&str]) -> Outcome {
     let mut build = cargo(&["build", "--release", "--quiet"]);
-    build.args(package);
+    build.args(["--package", "dedupstore-cli"]);
     run("command line", build)?;
     let program = crate::step::root().join("target/release/dedupstore");
     let program = program.to_string_lossy();
-    let target = ["dedupstore-tests", "--example", "siege"];
-    run_release("siege", target, &[&[program.as_ref()], options].concat())
+    run_release(what, target, &[&[program.as_ref()], options].concat())
+}
+
+/// Attacks or measures `serve`.
+pub fn serve(options: &[&str]) -> Outcome {
+    if options.first() == Some(&"bench") {
+        crate::redis_clients::ensure_server()?;
+    }
+    with_command_line("serve", ["dedupstore-tests", "--example", "serve"], options)
 }
 
 /// Adds the golden states and the golden store of a new filter.
@@ -49,6 +60,12 @@ pub fn windows() -> Outcome {
 pub fn importance() -> Outcome {
     let target = ["dedupstore-tools", "--bin", "importance"];
     run_release("docs/IMPORTANCE.md", target, &[])
+}
+
+/// Measures how long filters that use importance take, and writes that into docs/IMPORTANCE.md.
+pub fn importance_speed(machine: &[&str]) -> Outcome {
+    let target = ["dedupstore-tools", "--bin", "importance_speed"];
+    run_release("docs/IMPORTANCE.md", target, machine)
 }
 
 fn run_release(what: &str, target: [&str; 3], options: &[&str]) -> Outcome {

@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask COMMAND`.
 
+mod bench;
 mod browser;
 mod campaigns;
 mod dist;
@@ -8,6 +9,8 @@ mod install;
 mod new_filter;
 mod package;
 mod page;
+mod python;
+mod redis_clients;
 mod step;
 mod test;
 mod wasm;
@@ -17,9 +20,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  test          run everything: format, lints, native tests, docs, WebAssembly, page, browser tests
+  test          run everything: format, lints, native tests, docs, WebAssembly, page, browser tests,
+                tests of the Python package
+  bench         [--short]  run the benchmarks and write docs/BENCHMARKS.md; --short takes 3 minutes
+                and only prints
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
+  serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
   fmt           [--check]  format all sources, also the filters, which `cargo fmt` does not find
   new-filter    NAME  add a filter from the template, and say what is left to do
   golden        NAME  add the golden states and the golden store of a new filter
@@ -27,6 +34,7 @@ cargo xtask COMMAND
   tradeoff      measure and write docs/TRADEOFFS.md (10 minutes), then write docs/filters
   windows       measure and write docs/WINDOWS.md (half a minute)
   importance    measure and write docs/IMPORTANCE.md (a minute)
+  importance-speed  DATE AND MACHINE  time its filters and write that section (2 minutes)
   install       [OPTIONS]  build the page, then install the command (options of `cargo install`)
   playground    [OPTIONS]  build the page, then serve it (options of `dedupstore playground`)
   page          build the page into web/dist
@@ -34,16 +42,24 @@ cargo xtask COMMAND
   wasm          build the engine for the page into web/src/wasm
   package       make the cargo packages and compile each on its own (5 minutes)
   dist          make the release archive in target/dist
+  wheel         make the Python wheel and source distribution in target/wheels, and try them
+  clients-test  run clients of Redis in Python and Node.js against `serve`
+  python-test   build the Python package and run its tests
+  python-bench  measure the Python package
+  scrapy-campaign  kill crawls 20 times; no page may be lost (a few minutes)
 
-Missing tools (the wasm32 target, npm packages, a browser) are installed if possible.";
+Missing tools (the wasm32 target, npm packages, a browser, redis-server and clients of Redis) are
+installed if possible.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments[..] {
         ["test"] => test::run(),
+        ["bench", ref options @ ..] => bench::bench(options),
         ["crash", ref options @ ..] => campaigns::crash(options),
         ["siege", ref options @ ..] => campaigns::siege(options),
+        ["serve", ref options @ ..] => campaigns::serve(options),
         ["fmt"] => format::write(),
         ["fmt", "--check"] => format::check(),
         ["new-filter", name] => new_filter::run(name),
@@ -52,7 +68,13 @@ fn main() -> ExitCode {
         ["tradeoff", ref options @ ..] => campaigns::tradeoff(options),
         ["windows"] => campaigns::windows(),
         ["importance"] => campaigns::importance(),
+        ["importance-speed", ref machine @ ..] => campaigns::importance_speed(machine),
         ["dist"] => dist::build(),
+        ["wheel"] => python::wheel(),
+        ["python-test"] => python::prepare().and_then(|()| python::test()),
+        ["clients-test"] => redis_clients::ensure().and_then(|()| redis_clients::test()),
+        ["python-bench"] => python::bench(),
+        ["scrapy-campaign"] => python::scrapy_campaign(),
         ["install", ref options @ ..] => install::install(options),
         ["playground", ref options @ ..] => install::playground(options),
         ["package"] => package::build(),

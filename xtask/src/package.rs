@@ -7,9 +7,14 @@ use crate::page;
 use crate::step::{Outcome, cargo, root, run};
 
 /// The packages that are published, in the order of their dependencies.
-const PACKAGES: [&str; 3] = ["dedupstore", "dedupstore-view", "dedupstore-cli"];
+const PACKAGES: [&str; 4] = [
+    "dedupstore",
+    "dedupstore-view",
+    "dedupstore-server",
+    "dedupstore-cli",
+];
 /// Files that a package must contain.
-const REQUIRED: [(&str, &[&str]); 3] = [
+const REQUIRED: [(&str, &[&str]); 4] = [
     (
         "dedupstore",
         &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"],
@@ -17,6 +22,10 @@ const REQUIRED: [(&str, &[&str]); 3] = [
     (
         "dedupstore-view",
         &["LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"],
+    ),
+    (
+        "dedupstore-server",
+        &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"],
     ),
     (
         "dedupstore-cli",

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::step::{self, Outcome, cargo};
-use crate::{browser, format, package, page, wasm};
+use crate::{browser, format, package, page, python, redis_clients, wasm};
 
 /// Packages that only the format check covers: their dependencies take minutes to build.
 const EXCLUDED: [&str; 2] = ["dedupstore-benches", "bindings"];
@@ -14,8 +14,15 @@ const EXCLUDED: [&str; 2] = ["dedupstore-benches", "bindings"];
 /// use their own.
 fn all_steps() -> Outcome {
     format::check()?;
-    step::in_parallel(&[&native, &page_and_documentation, &browser::ensure])?;
-    browser::test()
+    let tools = || {
+        browser::ensure()
+            .and_then(|()| redis_clients::ensure())
+            .and_then(|()| python::prepare())
+    };
+    step::in_parallel(&[&native, &page_and_documentation, &tools])?;
+    redis_clients::test()?;
+    browser::test()?;
+    python::test()
 }
 
 fn native() -> Outcome {

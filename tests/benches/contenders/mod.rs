@@ -2,6 +2,8 @@
 
 mod peers;
 
+pub use peers::locked_split_blocks;
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_T0 as L1_CACHE, _MM_HINT_T1 as L2_CACHE};
 
@@ -20,9 +22,20 @@ const WINDOWS: [&str; 2] = [
 
 type Observe = Box<dyn FnMut(&[Observation]) -> usize>;
 
+/// Whose a contender is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A loop that does less than any filter.
+    Baseline,
+    /// A filter of another crate.
+    Peer,
+    Ours,
+}
+
 /// A filter that distinguishes new keys from known ones.
 pub struct Contender {
     pub name: String,
+    pub kind: Kind,
     /// Observes keys in order. Returns the number of new keys.
     pub observe: Observe,
 }
@@ -75,6 +88,7 @@ fn blocked_limit(
     };
     Contender {
         name: name.to_owned(),
+        kind: Kind::Baseline,
         observe: Box::new(move |keys| {
             let bytes = &mut memory[..];
             let mut new = 0;
@@ -104,14 +118,21 @@ fn prefetch<const HINT: i32>(bytes: &[u8], at: usize) {
 }
 
 fn ours(spec: &FilterSpec, memory_bits: u64) -> Contender {
+    with_threads(spec, memory_bits, 1)
+}
+
+/// Returns a filter of ours that uses so many threads.
+pub fn with_threads(spec: &FilterSpec, memory_bits: u64, threads: usize) -> Contender {
     let mut set = SeenSetBuilder::new(spec)
         .memory_bits(memory_bits)
+        .threads(threads)
         .seed(1)
         .build()
         .expect("enough memory");
     let mut verdicts = Vec::new();
     Contender {
         name: spec.to_string(),
+        kind: Kind::Ours,
         observe: Box::new(move |keys| {
             verdicts.resize(keys.len(), Verdict::New);
             set.observe_batch(keys, &mut verdicts);

@@ -3,6 +3,8 @@
 //! Keys are hashed before. A crate that hashes them again uses xxh3 if it can. All of them take one
 //! key at a time, without huge pages and without prefetching.
 
+use std::sync::{Mutex, PoisonError};
+
 use dedupstore::Observation;
 use fastbloom::BloomFilter;
 use probabilistic_collections::bloom::RLBSBloomFilter;
@@ -10,7 +12,7 @@ use stable_bloom_filter::Filter;
 use stable_bloom_filter::stable::StableBloomFilter;
 use xxhash_rust::xxh3::Xxh3Builder;
 
-use super::Contender;
+use super::{Contender, Kind};
 
 type Create = fn(u64) -> Contender;
 
@@ -29,6 +31,7 @@ const RLBSBF: &str = "probabilistic-collections RLBSBF, k 2";
 fn peer(name: &str, mut is_known: impl FnMut(&Observation) -> bool + 'static) -> Contender {
     Contender {
         name: name.to_owned(),
+        kind: Kind::Peer,
         observe: Box::new(move |keys| {
             let known = keys.iter().filter(|key| is_known(key)).count();
             keys.len() - known
@@ -48,6 +51,34 @@ fn fastbloom_with_xxh3(memory_bits: u64) -> Contender {
 fn split_blocks(memory_bits: u64) -> Contender {
     let mut filter = sbbf_rs_safe::Filter::new(8, memory_bits as usize / 8);
     peer(SBBF, move |key| filter.insert_hash(key.fingerprint.0))
+}
+
+/// 64 split-block filters, each behind a lock; two threads take half of the keys each.
+pub fn locked_split_blocks(memory_bits: u64) -> Contender {
+    const PARTS: usize = 64;
+    let part = || sbbf_rs_safe::Filter::new(8, memory_bits as usize / 8 / PARTS);
+    let parts: Vec<Mutex<sbbf_rs_safe::Filter>> = (0..PARTS).map(|_| part().into()).collect();
+    let new_among = |parts: &[Mutex<sbbf_rs_safe::Filter>], keys: &[Observation]| {
+        let is_new = |key: &&Observation| {
+            let hash = key.fingerprint.0;
+            // The filter takes the other bits.
+            let part = hash.rotate_left(20) as usize % PARTS;
+            let mut part = parts[part].lock().unwrap_or_else(PoisonError::into_inner);
+            !part.insert_hash(hash)
+        };
+        keys.iter().filter(is_new).count()
+    };
+    Contender {
+        name: "64 × Mutex<sbbf-rs-safe>".to_owned(),
+        kind: Kind::Peer,
+        observe: Box::new(move |keys| {
+            let (first, second) = keys.split_at(keys.len() / 2);
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| new_among(&parts, second));
+                new_among(&parts, first) + other.join().expect("no panic")
+            })
+        }),
+    }
 }
 
 /// Derives k and P from a rate; this rate gives our defaults.

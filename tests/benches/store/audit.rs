@@ -16,16 +16,17 @@ use super::measure::{BATCH, Keys, filters, verdict};
 const FILTERS: [&str; 4] = ["blocked:k=4,cap=70", "bloom:k=4", "rlbsbf", "stable"];
 /// The ends of the intervals, in keys. The last interval runs only with `long`.
 const INTERVALS: [u64; 3] = [10_000_000, 100_000_000, 1_000_000_000];
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 /// Keys that one filter takes before the other takes its turn.
 const BLOCK: u64 = 4 * BATCH as u64;
 const TARGET: f64 = 0.03;
 
 pub fn run(size_mib: u64) {
-    let long = std::env::args().any(|argument| argument == "long");
-    let intervals = match long {
-        true => &INTERVALS[..],
-        false => &INTERVALS[..2],
+    let has = |word: &str| std::env::args().any(|argument| argument == word);
+    let intervals = match (has("short"), has("long")) {
+        (true, _) => &INTERVALS[..1],
+        (false, false) => &INTERVALS[..2],
+        (false, true) => &INTERVALS[..],
     };
     println!("\nAudit, {size_mib} MiB; ns/key by interval");
     println!(
@@ -52,7 +53,7 @@ fn compare(filter: &str, memory_bits: u64, intervals: &[u64]) {
     for run in 0..RUNS {
         let length = match run {
             0 => intervals[intervals.len() - 1],
-            _ => intervals[1],
+            _ => *intervals.get(1).unwrap_or(&intervals[0]),
         };
         sets.iter_mut().for_each(Set::clear);
         let mut keys = Keys::new();
@@ -123,7 +124,7 @@ impl Set {
             let verdicts = &mut self.verdicts[..batch.len()];
             let region = &mut self.region[..];
             self.filter
-                .observe_batch(region, &mut self.registers, batch, verdicts);
+                .observe_batch(region, &mut self.registers, batch, verdicts, None);
         }
         started.elapsed()
     }

@@ -1,11 +1,11 @@
 //! Measures the cost of durability:
 //! `cargo bench -p dedupstore-benches --bench store [-- SIZE_MIB [SECTION …] [FILTER …]]`.
 //!
-//! There are six sections, and each prints its target: `sustained`, `audit`, `rivals`, `stall`,
-//! `opening`, `recovery`. Contenders run in turn, round by round, on the same keys, because the
+//! There are seven sections, and each prints its target: `sustained`, `audit`, `rivals`, `stall`,
+//! `opening`, `recovery`, `single`. Contenders run in turn, round by round, on the same keys, because the
 //! machine may be busy. CPU time is printed where that matters; it is measured on Linux only. Files
 //! are in cargo's target directory, which must be on a disk, not in memory. With the word `long`,
-//! `audit` continues to a billion keys.
+//! `audit` continues to a billion keys; with `short`, it ends after ten million.
 
 mod audit;
 mod measure;
@@ -13,18 +13,20 @@ mod opening;
 mod recovery;
 mod rival;
 mod rivals;
+mod single;
 mod stall;
 mod sustained;
 
 type Section = fn(u64);
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: [(&str, Section); 7] = [
     ("sustained", sustained::run),
     ("audit", audit::run),
     ("rivals", rivals::run),
     ("stall", stall::run),
     ("opening", opening::run),
     ("recovery", recovery::run),
+    ("single", single::run),
 ];
 
 fn main() {

@@ -44,9 +44,10 @@ fn every_line_is_printed_despite_kills() {
     create(&store, &memory_bytes.to_string(), "256KiB");
     let random = Generator::from_seed(7);
     let output_bytes = (distinct * lines[0].len() as u64) as f64;
-    let run = || {
+    let run = |threads: u64| {
         let appended = File::options().create(true).append(true).open(&output);
         dedupstore([&"filter".into(), &store, &input])
+            .args(["--threads", &threads.to_string()])
             .stdout(Stdio::from(appended.expect("opened")))
             .stderr(Stdio::null())
             .spawn()
@@ -56,7 +57,7 @@ fn every_line_is_printed_despite_kills() {
     for cycle in 0..cycles {
         let chance = (random.draw(2 * cycle) >> 11) as f64 / (1u64 << 53) as f64;
         let target = (output_bytes * (cycle as f64 + chance) / cycles as f64) as u64;
-        let mut child = run();
+        let mut child = run(1 + cycle % 4);
         let printed = || fs::metadata(&output).map_or(0, |metadata| metadata.len());
         while printed() < target && child.try_wait().expect("status").is_none() {
             std::thread::sleep(Duration::from_micros(100));
@@ -67,7 +68,7 @@ fn every_line_is_printed_despite_kills() {
         torn += u64::from(is_torn(&output));
     }
     assert!(killed >= cycles / 2, "only {killed} runs were killed");
-    assert!(run().wait().expect("ended").success());
+    assert!(run(2).wait().expect("ended").success());
 
     let printed = fs::read_to_string(&output).expect("text");
     let mut times: HashMap<&str, u64> = HashMap::new();

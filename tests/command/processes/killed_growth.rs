@@ -81,7 +81,7 @@ fn a_store_that_grows_loses_nothing_despite_kills() {
     );
     let grown = ReadOnlyStore::open(&store).expect("read");
     let growth = grown.filter().growth(grown.registers()).expect("it grows");
-    assert!(growth.used_bytes > 1 << 20, "{growth:?}");
+    assert!(growth.used_bytes > 1 << 19, "{growth:?}");
 }
 
 /// The moments are spread over the time that an undisturbed run takes.
@@ -162,8 +162,9 @@ fn a_reserve_of_4_gib_with_a_million_keys_takes_less_than_64_mib_of_memory() {
         input
     });
     let output = BufReader::new(child.stdout.take().expect("piped"));
-    // A few new keys may be reported as seen.
-    let printed = output.lines().take(KEYS as usize - 100).count() as u64;
+    // At most one new key in a thousand is reported as seen.
+    let printed = output.lines().take((KEYS - KEYS / 1000) as usize);
+    let printed = printed.count() as u64;
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("running");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak

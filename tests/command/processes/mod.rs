@@ -6,6 +6,8 @@ mod full_disk;
 mod half_made;
 mod killed_filter;
 mod killed_growth;
+#[cfg(unix)]
+mod killed_single_keys;
 mod killed_window;
 mod killed_writer;
 mod metrics;
