@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,20 @@ _NOT_OURS = ["test_seenreq_truncated", "test_fingerprints_deprecation"]
 
 _CONFTEST = """
 import scrapy.dupefilters
-import pytest
 from dedupstore.scrapy import DupeFilter
 
-scrapy.dupefilters.RFPDupeFilter = DupeFilter
+used = 0
+
+class OurFilter(DupeFilter):
+    def __init__(self, *arguments, **options):
+        global used
+        used += 1
+        super().__init__(*arguments, **options)
+
+scrapy.dupefilters.RFPDupeFilter = OurFilter
+
+def pytest_unconfigure(config):
+    print(f"our class was used {used} times")
 """
 
 
@@ -36,3 +47,6 @@ def test_scrapys_own_tests_pass_with_our_class(tmp_path: Path) -> None:
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert "passed" in tested.stdout and "failed" not in tested.stdout
+    # Else they would have tested Scrapy's class.
+    used = re.search(r"our class was used (\d+) times", tested.stdout)
+    assert used and int(used[1]) >= 5, tested.stdout
