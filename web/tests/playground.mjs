@@ -12,9 +12,10 @@ export class Playground {
     this.status = page.locator('#status');
   }
 
-  /** Waits until the engine is loaded: the form lists its filters. */
+  /** Waits until the engine is loaded and the results of the first sample are shown. */
   async ready() {
     await this.page.locator('.filter-card').first().waitFor();
+    await this.finished();
   }
 
   /** @param {import('./command-line.mjs').SampleName} [title] */
@@ -22,6 +23,7 @@ export class Playground {
     await this.page.getByRole('button', { name: title, exact: true }).click();
     await this.page.locator('#log-name', { hasText: SAMPLES[title].name }).waitFor();
     await this.examined();
+    await this.finished();
   }
 
   /** Waits until the log has been examined. */
@@ -113,9 +115,9 @@ export class Playground {
     return filters;
   }
 
+  /** Waits until the results are those of the settings in the form. */
   async finished() {
-    await this.page.locator('#progress').waitFor({ state: 'hidden' });
-    await this.page.locator('#outcomes tbody tr').first().waitFor();
+    await this.page.locator('#answer[data-state="done"]').waitFor();
   }
 
   /** The results in the table. @returns {Promise<Outcome[]>} */

@@ -140,7 +140,7 @@ export class AdviceView {
     const use = create('button', { type: 'button', id: 'advice-use' }, 'Use these filters');
     use.addEventListener('click', () => {
       this.#host.useFilters(shown.map(({ filter }) => filter));
-      this.#status.textContent = 'The filters were replaced by these: press Run.';
+      this.#status.textContent = 'The filters were replaced by these and run.';
     });
     this.#answer.replaceChildren(
       sentence(advice, recommended, request),

@@ -26,6 +26,8 @@ export class ExportView {
   readonly #status = find('export-status', HTMLElement);
   #snapshot: Snapshot | undefined;
   #settings: RunSettings | undefined;
+  /** The filter to select when its results are shown. */
+  #wanted: string | undefined;
 
   constructor(currentLink: () => string) {
     this.#filter.addEventListener('change', () => this.#writeTexts());
@@ -49,6 +51,11 @@ export class ExportView {
     onClick('export-curves', () => this.#save('curves.csv', curvesCsv));
   }
 
+  /** Selects a filter of the next run. */
+  select(filter: string | undefined): void {
+    this.#wanted = filter;
+  }
+
   show(snapshot: Snapshot, settings: RunSettings): void {
     this.#section.hidden = false;
     // The texts do not depend on the numbers, which change during a run.
@@ -58,17 +65,16 @@ export class ExportView {
     if (isSameRun) {
       return;
     }
-    const selected = this.#filter.selectedIndex;
+    const wanted = this.#wanted ?? this.#filter.selectedOptions[0]?.textContent;
+    this.#wanted = undefined;
     const options = snapshot.outcomes.map(({ filter }, index) =>
       create('option', { value: String(index) }, filter),
     );
     this.#filter.replaceChildren(...options);
-    this.#filter.selectedIndex = Math.min(Math.max(selected, 0), options.length - 1);
+    // The same filter as before, or the one with the fewest errors.
+    const same = snapshot.outcomes.findIndex(({ filter }) => filter === wanted);
+    this.#filter.selectedIndex = same >= 0 ? same : (snapshot.ranking[0] ?? 0);
     this.#writeTexts();
-  }
-
-  clear(): void {
-    this.#section.hidden = true;
   }
 
   #writeTexts(): void {
