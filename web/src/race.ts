@@ -90,7 +90,7 @@ export class Race {
       return;
     }
     this.#hasChanged = true;
-    this.#view.setOutdated();
+    this.#view.prepare();
     // A short run may finish first: otherwise nothing would move while a slider is dragged.
     if (this.#run !== undefined && this.#request !== undefined && !isLarge(this.#request)) {
       return;
@@ -124,7 +124,8 @@ export class Race {
       return;
     }
     this.#host.showError('');
-    this.#startRun(isRequested ? settings : withLivePart(settings), text);
+    const live = isRequested ? settings : withLivePart(settings);
+    this.#startRun(live, text, live !== settings);
   }
 
   #refuse(error: unknown, isRequested: boolean): void {
@@ -137,7 +138,7 @@ export class Race {
     }
   }
 
-  #startRun(settings: RaceSettings, text: string): void {
+  #startRun(settings: RaceSettings, text: string, isLiveSample: boolean): void {
     const { request, keyLabel, keyOptions, weightedOptions } = settings;
     const { inside, map, exportView, storeDownload } = this.#host;
     this.#request = request;
@@ -170,6 +171,11 @@ export class Race {
       failed: (message) => {
         this.#run = undefined;
         this.#pace.control(undefined);
+        if (isLiveSample && !this.#hasChanged) {
+          // A sample of a log with few keys may have none.
+          this.start();
+          return;
+        }
         this.#view.fail();
         this.#host.showError(message);
         this.#runAgainIfChanged();

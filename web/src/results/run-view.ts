@@ -36,18 +36,14 @@ export class RunView {
   #hasResults = false;
   #progressTimer: ReturnType<typeof setTimeout> | undefined;
 
-  /** The form is about to be read for a run. */
+  /** The settings were changed, or the form is about to be read: a run follows. */
   prepare(): void {
-    this.#setState('running');
-  }
-
-  /** The settings were changed: a run follows. */
-  setOutdated(): void {
     this.#setState('running');
   }
 
   /** The results are those of the form's settings after all. */
   setCurrent(): void {
+    this.#hideProgress();
     this.#setState('done');
   }
 
@@ -61,6 +57,7 @@ export class RunView {
     this.#scopeOfRun = scope(request, keyLabel);
     this.#bar.removeAttribute('value');
     this.#progressText.textContent = '';
+    clearTimeout(this.#progressTimer);
     this.#progressTimer = setTimeout(() => {
       this.#progress.hidden = false;
       this.#status.textContent = `Running ${this.#filters} on ${this.#log}.`;
