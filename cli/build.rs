@@ -1,4 +1,5 @@
-//! Embeds the built page in the binary, if it has been built.
+//! Embeds the built page in the binary, if it has been built. Of a file with a compressed copy,
+//! only the copy is embedded.
 //!
 //! In the repository the page is in web/dist. A cargo package contains a copy in page/, because a
 //! package has only files of its own directory.
@@ -28,8 +29,12 @@ fn main() -> io::Result<()> {
         for path in files(&page)? {
             let name = path.strip_prefix(&page).unwrap_or(&path);
             let name = name.to_string_lossy().replace('\\', "/");
-            let path = path.display().to_string();
-            list += &format!("    ({name:?}, include_bytes!({path:?})),\n");
+            let copy = PathBuf::from(format!("{}.gz", path.display()));
+            let is_gzip = copy.is_file();
+            let path = if is_gzip { copy } else { path }.display().to_string();
+            list += &format!(
+                "    File {{ name: {name:?}, bytes: include_bytes!({path:?}), is_gzip: {is_gzip} }},\n"
+            );
         }
     }
     list += "]\n";
@@ -37,13 +42,14 @@ fn main() -> io::Result<()> {
     fs::write(out.join("page.rs"), list)
 }
 
-/// Returns all files below a directory, sorted.
+/// Returns all files below a directory, sorted, without compressed copies.
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         match path.is_dir() {
             true => found.extend(files(&path)?),
+            false if path.extension().is_some_and(|it| it == "gz") => {}
             false => found.push(path),
         }
     }

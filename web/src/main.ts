@@ -7,6 +7,7 @@ import { Run } from './engine/run.js';
 import { ExportView } from './export/view.js';
 import { InsideView } from './inside/view.js';
 import { MapView } from './map/view.js';
+import { keepForOfflineUse } from './offline/register.js';
 import { PaceControls } from './results/pace-controls.js';
 import { RunView } from './results/run-view.js';
 import { FilterList } from './setup/filter-list.js';
@@ -59,6 +60,8 @@ let latest: Snapshot | undefined;
 let latestRequest: RunRequest | undefined;
 /** Counts the runs, so that one that was cancelled while it started does not run. */
 let lastRun = 0;
+
+keepForOfflineUse();
 
 queries
   .ask({ kind: 'filters' })

@@ -3,6 +3,7 @@
 import { COMPARED, SAMPLES } from './command-line.mjs';
 
 /** @typedef {import('./command-line.mjs').Outcome} Outcome */
+/** @typedef {{ name: string, mimeType: string, buffer: Buffer }} UploadedFile */
 
 export class Playground {
   /** @param {import('playwright-core').Page} page */
@@ -42,7 +43,11 @@ export class Playground {
     return Buffer.concat(parts);
   }
 
-  /** @param {string | { name: string, mimeType: string, buffer: Buffer }} file */
+  /**
+   * Chooses a log: a file, or several.
+   *
+   * @param {string | UploadedFile | UploadedFile[]} file
+   */
   async choose(file) {
     await this.page.locator('#log-file').setInputFiles(file);
   }

@@ -7,7 +7,8 @@ use clap::Args;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::http_server::{File, HttpServer};
+use crate::http_content::File;
+use crate::http_server::HttpServer;
 use crate::output::Output;
 
 /// Serve the page that compares filters on your own log, on this machine only

@@ -1,7 +1,7 @@
 // Messages between the page and a worker that answers queries.
 
 import type { FilterDescription, KeySpec, LogExamination } from '../wasm/dedupstore_wasm.js';
-import type { EngineKind, FilterSetting } from './settings.js';
+import type { EngineKind, FilterSetting, LogFiles } from './settings.js';
 
 export type ToQueryWorker =
   /** The first message. */
@@ -17,7 +17,7 @@ export type Query =
   | { kind: 'generate'; sample: SampleSpec }
   | { kind: 'checkSettings'; settings: FilterSetting[] }
   /** Without a key, the most likely one is used. */
-  | { kind: 'examine'; log: Blob; name: string; key: KeySpec | null };
+  | { kind: 'examine'; log: LogFiles; key: KeySpec | null };
 
 export type Answer =
   | { kind: 'filters'; filters: FilterDescription[] }

@@ -135,7 +135,7 @@ export class KeyInput {
     if (key !== null && engineFor(key) === 'complete' && !this.#queries.hasComplete) {
       this.#showEffect(LOADING);
     }
-    const query = { kind: 'examine', log: log.content, name: log.name, key } as const;
+    const query = { kind: 'examine', log: log.content, key } as const;
     this.#examining = this.#queries.ask(query).then(
       ({ examination }) => {
         if (id === this.#lastQuery) {

@@ -56,7 +56,7 @@ async function answer(engine: Engine, query: Query): Promise<Answer> {
       return { kind: 'checkSettings', errors };
     }
     case 'examine': {
-      const head = await headOf(query.log, query.name, HEAD_BYTES);
+      const head = await headOf(query.log, HEAD_BYTES);
       return { kind: 'examine', examination: engine.examineLog(head, query.key, PREVIEW_ROWS) };
     }
   }
