@@ -2,13 +2,15 @@
 
 use dedupstore::KeyHasher;
 use dedupstore::lab::Truth;
-use dedupstore::lines::{KeyReader, Normalization, Shape};
+use dedupstore::lines::{KeyReader, KeyStatistics, Normalization, Shape};
 use serde::Serialize;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use crate::js_error;
-use crate::key_choice::{KeyChoice, KeyPart, KeySpec, shown, url_normalization};
+use crate::key_choice::{
+    KeyChoice, KeyPart, KeySpec, shown, shown_without_middle, url_normalization,
+};
 use crate::log_format::{self, KeyCandidate};
 
 /// What the first lines of a log show.
@@ -19,7 +21,7 @@ pub struct LogExamination {
     /// The format, in words: "a web server's access log".
     pub format: &'static str,
     /// What the user should know before running this log; null if nothing.
-    pub warning: Option<&'static str>,
+    pub warning: Option<String>,
     /// The keys to choose from, the most likely first.
     pub candidates: Vec<KeyCandidate>,
     /// The key that was asked for, or the most likely one.
@@ -32,6 +34,12 @@ pub struct LogExamination {
     pub preview: Vec<PreviewRow>,
     /// The effect of URL normalization; null if this engine cannot normalize.
     pub normalization: Option<NormalizationEffect>,
+    /// The number of keys in the first lines.
+    pub keys: u64,
+    /// The number of distinct keys in the first lines.
+    pub distinct: u64,
+    /// The number of distinct keys to expect in the whole log, from the first lines.
+    pub expected_distinct: f64,
 }
 
 /// A line and its key.
@@ -57,25 +65,31 @@ pub struct NormalizationEffect {
     pub normalized: u64,
 }
 
-/// Examines the first bytes of a log. Without a key, the most likely one is used.
+/// Examines the first bytes of a log, which are one part in `parts` of it. Without a key, the
+/// most likely one is used.
 #[wasm_bindgen(js_name = examineLog)]
 pub fn examine_log(
     head: &[u8],
+    parts: f64,
     key: Option<Ts<KeySpec>>,
     preview_rows: usize,
 ) -> Result<Ts<LogExamination>, JsError> {
     let key = key.map(|key| key.to_rust()).transpose()?;
-    let examination = examine(head, key, preview_rows).map_err(js_error)?;
+    let examination = examine(head, parts, key, preview_rows).map_err(js_error)?;
     Ok(examination.into_ts()?)
 }
 
 fn examine(
     head: &[u8],
+    parts: f64,
     key: Option<KeySpec>,
     preview_rows: usize,
 ) -> Result<LogExamination, String> {
     let shape = Shape::of(head);
-    let candidates = log_format::key_candidates(&shape);
+    let all: Vec<&[u8]> = complete_lines(head).collect();
+    // A line that names the columns is not an example of a key.
+    let lines = &all[log_format::header_lines(&shape).min(all.len())..];
+    let candidates = log_format::key_candidates(&shape, lines);
     let key = key.unwrap_or_else(|| KeySpec {
         part: candidates
             .first()
@@ -84,27 +98,31 @@ fn examine(
         importance: None,
     });
     let choice = KeyChoice::new(&key)?;
+    let statistics = KeyStatistics::of(lines.iter().copied(), &mut choice.reader());
     Ok(LogExamination {
         format: log_format::name(&shape),
-        warning: log_format::warning(&shape, head),
+        warning: log_format::warning(&shape, head, &statistics),
         candidates,
         key,
         options: choice.without_importance().options(),
         weighted_options: choice.options(),
-        preview: preview(&choice, head, preview_rows),
-        normalization: url_normalization().map(|it| normalization_effect(&choice, it, head)),
+        preview: preview(&choice, &lines[..lines.len().min(preview_rows)]),
+        normalization: url_normalization().map(|it| normalization_effect(&choice, it, &all)),
+        keys: statistics.keys,
+        distinct: statistics.distinct,
+        expected_distinct: statistics.expected_distinct(parts),
     })
 }
 
-fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
+fn preview(choice: &KeyChoice, lines: &[&[u8]]) -> Vec<PreviewRow> {
     let (mut reader, mut importance) = (choice.reader(), choice.importance());
-    complete_lines(head)
-        .take(rows)
+    lines
+        .iter()
         .map(|line| {
             let key = reader.key(line).map(<[u8]>::to_vec);
             PreviewRow {
                 line: shown(line),
-                key: key.map(|key| shown(reader.shown(&key))),
+                key: key.map(|key| shown_without_middle(reader.shown(&key))),
                 importance: importance.is_known().then(|| importance.read(line)),
             }
         })
@@ -114,12 +132,12 @@ fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
 fn normalization_effect(
     choice: &KeyChoice,
     normalization: Normalization,
-    head: &[u8],
+    lines: &[&[u8]],
 ) -> NormalizationEffect {
     let count_distinct = |mut reader: KeyReader| {
         let hasher = KeyHasher::new(0);
         let mut truth = Truth::for_fingerprints();
-        for line in complete_lines(head) {
+        for line in lines {
             if let Some(key) = reader.key(line) {
                 truth.is_first(hasher.fingerprint(key).0);
             }
@@ -127,7 +145,7 @@ fn normalization_effect(
         truth.distinct()
     };
     NormalizationEffect {
-        lines: complete_lines(head).count() as u64,
+        lines: lines.len() as u64,
         distinct: count_distinct(choice.reader_with(Normalization::None)),
         normalized: count_distinct(choice.reader_with(normalization)),
     }
