@@ -10,6 +10,7 @@
 mod advice;
 mod calculator;
 mod curves;
+mod filter_name;
 mod generate;
 mod key_choice;
 mod key_feed;
@@ -25,12 +26,13 @@ mod registry;
 mod setting_error;
 mod simulator;
 mod stores;
+mod suggested_memory;
 mod watched_filter;
 mod weighted;
 
 pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
 pub use calculator::{CalculatedFilter, CalculatorInput, calculate_filter, calculated_filters};
-pub use curves::{Curves, FilterCurves, Measures};
+pub use curves::{Curves, FilterCurves, Measures, Rates};
 pub use generate::generate;
 pub use key_choice::{Fields, KeyPart, KeySpec};
 pub use key_feed::KeyFeed;

@@ -92,11 +92,11 @@ test('formats that are not lines of text are called by their name', async () => 
       ['plain.txt', utf16, /UTF-16LE text.*iconv -f UTF-16LE/],
     ])) {
       await playground.choose(file(name, content));
-      await page.locator('#key-error', { hasText: expected }).waitFor();
-      assert.match((await page.locator('#key-error').textContent()) ?? '', new RegExp(`^${name} is `));
+      await page.locator('#log-error', { hasText: expected }).waitFor();
+      assert.match((await page.locator('#log-error').textContent()) ?? '', new RegExp(`^${name} is `));
     }
     await playground.choose(file('fine.txt', text));
     await playground.examined();
-    assert.equal(await page.locator('#key-error').textContent(), '');
+    assert.equal(await page.locator('#log-error').textContent(), '');
   });
 });

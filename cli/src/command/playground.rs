@@ -29,8 +29,7 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
     if PAGE.is_empty() {
         return Err(Failure::Usage(
             "this program was built without the page; run `cargo xtask playground` in the source \
-             directory to build the page and serve it, or `cargo xtask install` to install the \
-             program with the page"
+             directory: it builds the page and serves it"
                 .to_owned(),
         ));
     }

@@ -46,8 +46,6 @@ pub struct KeyStatistics {
     pub keys: u64,
     /// Distinct keys.
     pub distinct: u64,
-    /// Distinct keys in the first half of the keys.
-    pub distinct_in_half: u64,
     urls: u64,
     times: u64,
     numbers: u64,
@@ -80,7 +78,6 @@ impl KeyStatistics {
     pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>, reader: &mut KeyReader) -> Self {
         let mut found = KeyStatistics::default();
         let mut met: HashSet<Vec<u8>> = HashSet::new();
-        let mut distinct_after: Vec<u64> = Vec::new();
         for line in lines.take(KEYS) {
             found.lines += 1;
             let Some(key) = reader.key(line) else {
@@ -93,10 +90,7 @@ impl KeyStatistics {
             found.times += u64::from(is_time(shown));
             found.numbers += u64::from(is_number(shown));
             found.distinct += u64::from(met.insert(key));
-            distinct_after.push(found.distinct);
         }
-        let half = distinct_after.len() / 2;
-        found.distinct_in_half = half.checked_sub(1).map_or(0, |last| distinct_after[last]);
         found
     }
 
@@ -123,18 +117,6 @@ impl KeyStatistics {
     /// Whether the keys are times, which hardly come again.
     pub fn are_times(&self) -> bool {
         self.are_mostly(self.times)
-    }
-
-    /// Estimates the number of distinct keys of a log of which these lines are one part in
-    /// `parts`. Their number grows with a power of the number of keys, which follows from the
-    /// two halves.
-    pub fn expected_distinct(&self, parts: f64) -> f64 {
-        if self.distinct_in_half == 0 {
-            return self.distinct as f64 * parts.max(1.0);
-        }
-        let growth = self.distinct as f64 / self.distinct_in_half as f64;
-        let power = libm::log2(growth).clamp(0.0, 1.0);
-        self.distinct as f64 * libm::pow(parts.max(1.0), power)
     }
 
     fn likelihood(&self, is_id: bool, is_time_name: bool) -> Likelihood {
@@ -299,17 +281,6 @@ mod tests {
         ] {
             assert!(!is_time(other.as_bytes()), "{other}");
         }
-    }
-
-    #[test]
-    fn the_number_of_distinct_keys_is_extrapolated() {
-        let all_new = column(|i| i.to_string());
-        assert!((all_new.expected_distinct(10.0) - 20_000.0).abs() < 1.0);
-        let few = column(|i| (i % 100).to_string());
-        assert!((few.expected_distinct(10.0) - 100.0).abs() < 1e-6);
-        let growing = column(|i| (libm::sqrt(i as f64) as u64).to_string());
-        let expected = libm::sqrt(20_000.0);
-        assert!((growing.expected_distinct(10.0) / expected - 1.0).abs() < 0.1);
     }
 
     #[test]

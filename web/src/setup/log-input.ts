@@ -60,6 +60,11 @@ export class LogInput {
     return this.#log;
   }
 
+  /** Whether a log has been chosen. */
+  get isChosen(): boolean {
+    return this.#log !== undefined;
+  }
+
   /** The id of the sample in use; null if the log is not a sample. */
   get sample(): string | null {
     return this.#log?.sample ?? null;

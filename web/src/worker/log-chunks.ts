@@ -1,6 +1,6 @@
 // Reads a log in chunks, as fast as the browser can, and decompresses gzip.
 
-import type { LogFiles } from '../engine/settings.js';
+import { type LogFiles, sizeOf } from '../engine/settings.js';
 import { UnreadableFile, reasonOf, rejectTar, storageOf } from './file-format.js';
 import { gzipChunks } from './gzip-members.js';
 
@@ -56,19 +56,27 @@ export async function* decompressedChunksOf(content: Blob, name: string): AsyncG
   }
 }
 
-/** Returns the first bytes of a log, decompressed. */
-export async function headOf(log: LogFiles, limit: number): Promise<Uint8Array> {
+/** The first bytes of a log, decompressed. */
+export interface Head {
+  bytes: Uint8Array;
+  /** The size of the decompressed log; an estimate if the log is longer than the head. */
+  totalBytes: number;
+}
+
+export async function headOf(log: LogFiles, limit: number): Promise<Head> {
   const head = new Uint8Array(limit);
   let length = 0;
-  for await (const { bytes } of chunksOf(log)) {
+  let decompressed = 0;
+  for await (const { bytes, readBytes } of chunksOf(log)) {
     const part = bytes.subarray(0, limit - length);
     head.set(part, length);
     length += part.length;
+    decompressed += bytes.length;
     if (length === limit) {
-      break;
+      return { bytes: head, totalBytes: (decompressed / readBytes) * sizeOf(log) };
     }
   }
-  return head.subarray(0, length);
+  return { bytes: head.subarray(0, length), totalBytes: length };
 }
 
 async function* plainChunks(content: Blob): AsyncGenerator<Chunk> {
