@@ -228,7 +228,7 @@ mod tests {
     fn keys_are_ranked_by_meaning() {
         let ranked = [
             ("url", column(|i| format!("https://a.example/{}", i % 700))),
-            ("page", column(|i| format!("/p/{}", i % 900))),
+            ("target", column(|i| format!("/p/{}", i % 900))),
             (
                 "referrer",
                 column(|i| format!("https://b.example/{}", i % 50)),
