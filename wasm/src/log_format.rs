@@ -1,6 +1,6 @@
 //! The format of a log, in words, and the keys that its lines may have.
 
-use dedupstore::lines::{KeyStatistics, Shape};
+use dedupstore::lines::{KeyRank, KeyStatistics, Shape};
 use dedupstore_view::grouped;
 use serde::Serialize;
 use tsify::Tsify;
@@ -83,29 +83,33 @@ pub fn name(shape: &Shape) -> &'static str {
 /// Lists the keys that the lines may have, the most likely first. The lines say which values are
 /// URLs, times or ids, and which come again.
 pub fn key_candidates(shape: &Shape, lines: &[&[u8]]) -> Vec<KeyCandidate> {
-    let mut candidates = parts_of_lines(shape);
-    if matches!(shape, Shape::Table { .. } | Shape::JsonLines { .. }) {
-        candidates.sort_by_cached_key(|candidate| {
-            let statistics = statistics_of(&candidate.part, lines);
-            statistics.unwrap_or_default().rank(&candidate.name)
-        });
+    let mut ranked: Vec<(KeyRank, KeyCandidate)> = Vec::new();
+    for candidate in parts_of_lines(shape) {
+        let statistics = match shape {
+            // The order is known.
+            Shape::AccessLog => KeyStatistics::default(),
+            _ => statistics_of(&candidate.part, lines),
+        };
+        let rank = statistics.rank(&candidate.name);
+        let place = ranked.iter().position(|(other, _)| rank < *other);
+        ranked.insert(place.unwrap_or(ranked.len()), (rank, candidate));
     }
+    let mut candidates: Vec<KeyCandidate> = ranked.into_iter().map(|it| it.1).collect();
     candidates.push(KeyCandidate::whole_line());
     candidates
 }
 
-/// Examines the keys of lines; None if this engine cannot read them.
-pub fn statistics_of(part: &KeyPart, lines: &[&[u8]]) -> Option<KeyStatistics> {
+/// Examines the keys of lines. There are none if the part of a line cannot be read.
+fn statistics_of(part: &KeyPart, lines: &[&[u8]]) -> KeyStatistics {
     let key = KeySpec {
         part: part.clone(),
         normalize: false,
         importance: None,
     };
-    let choice = KeyChoice::new(&key).ok()?;
-    Some(KeyStatistics::of(
-        lines.iter().copied(),
-        &mut choice.reader(),
-    ))
+    let Ok(choice) = KeyChoice::new(&key) else {
+        return KeyStatistics::default();
+    };
+    KeyStatistics::of(lines.iter().copied(), &mut choice.reader())
 }
 
 /// Returns the number of lines before the data: 1 if the first line names the columns.

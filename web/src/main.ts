@@ -25,6 +25,7 @@ import { find, withCode } from './ui/element.js';
 const FIRST_SAMPLE = 'crawl';
 
 const message = find('message', HTMLElement);
+const linkMessage = find('link-message', HTMLElement);
 const queries = new QueryClient();
 const memory = new MemoryInput();
 const key = new KeyInput(queries);
@@ -202,10 +203,9 @@ function apply(link: LinkSettings): void {
 
 /** Says which parts of a link do not apply. */
 function nameUnknown(parts: string[]): void {
-  if (parts.length > 0) {
-    const named = parts.map((part) => `\`${part}\``).join(', ');
-    showError(`This link has parts that the page does not understand: ${named}. The rest applies.`);
-  }
+  const named = parts.map((part) => `\`${part}\``).join(', ');
+  const text = `This link has parts that the page does not understand: ${named}. The rest applies.`;
+  linkMessage.replaceChildren(...withCode(parts.length > 0 ? text : ''));
 }
 
 /** Shows an error; '' removes it. */

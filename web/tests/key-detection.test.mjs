@@ -25,7 +25,7 @@ function lines(count, line) {
   return Array.from({ length: count }, (_, i) => `${line(i)}\n`).join('');
 }
 
-const url = (/** @type {number} */ i) => `https://site${i % 7}.example/page/${(i * 31) % 400}`;
+const url = (/** @type {number} */ i) => `https://site${i % 7}.example/page/${(i * 7) % 280}`;
 const time = (/** @type {number} */ i) =>
   `2026-03-01T${String(Math.floor(i / 3600)).padStart(2, '0')}:${String(Math.floor(i / 60) % 60).padStart(2, '0')}:${String(i % 60).padStart(2, '0')}Z`;
 

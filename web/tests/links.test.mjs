@@ -27,7 +27,7 @@ test('a link that is pasted into an open tab applies', async () => {
       location.hash = hash;
     }, `${link}`);
     await page.locator('#log-name', { hasText: 'clicks.jsonl' }).waitFor();
-    await page.locator('#outcomes tbody tr[data-filter="bloom:k=3,layout=shared"]').waitFor();
+    await page.locator('#outcomes tbody tr[data-filter="bloom:k=3,layout=shared"]').waitFor({ state: 'attached' });
     assert.equal(await page.getByLabel('Seed').inputValue(), '5');
     assert.equal(await page.locator('#memory-size').inputValue(), '2');
     // A key for the same log.
@@ -44,14 +44,15 @@ test('parts of a link that are not understood are named', async () => {
     await page.evaluate(() => {
       location.hash = 'memory_bits=lots&colour=red&sample=nothing&seed=4';
     });
+    const message = page.locator('#link-message');
     for (const part of ['memory_bits=lots', 'colour=red', 'sample=nothing']) {
-      await playground.message.filter({ hasText: part }).waitFor();
+      await message.filter({ hasText: part }).waitFor();
     }
-    assert.ok(!(await playground.message.textContent())?.includes('seed'));
+    assert.ok(!(await message.textContent())?.includes('seed'));
     assert.equal(await page.getByLabel('Seed').inputValue(), '4');
     await page.evaluate(() => {
       location.hash = 'filter=bloom&filter=blum:k=3';
     });
-    await playground.message.filter({ hasText: 'filter=blum:k=3' }).waitFor();
+    await message.filter({ hasText: 'filter=blum:k=3' }).waitFor();
   });
 });

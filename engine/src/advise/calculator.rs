@@ -11,7 +11,7 @@ use crate::theory::{Prediction, Trust, Workload, predict};
 /// Larger values of k are tried only if they are asked for.
 const MOST_K: i64 = 24;
 /// Memory and keys are found to this factor.
-const PRECISION: f64 = 1.001;
+const PRECISION: f64 = 1.0001;
 /// No stream is longer than this.
 const MOST_KEYS: f64 = 1e13;
 

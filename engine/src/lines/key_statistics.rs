@@ -4,9 +4,9 @@
 //! with another value in every line, nor one with a handful of values, such as a status.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
 
 use super::key::KeyReader;
+use crate::fingerprint::KeyHasher;
 
 /// Number of keys examined.
 const KEYS: usize = 20_000;
@@ -77,7 +77,8 @@ impl KeyStatistics {
     /// Examines the keys of the first lines of a log.
     pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>, reader: &mut KeyReader) -> Self {
         let mut found = KeyStatistics::default();
-        let mut met: HashSet<Vec<u8>> = HashSet::new();
+        let hasher = KeyHasher::new(0);
+        let mut fingerprints: Vec<u64> = Vec::new();
         for line in lines.take(KEYS) {
             found.lines += 1;
             let Some(key) = reader.key(line) else {
@@ -89,8 +90,11 @@ impl KeyStatistics {
             found.urls += u64::from(is_url(shown));
             found.times += u64::from(is_time(shown));
             found.numbers += u64::from(is_number(shown));
-            found.distinct += u64::from(met.insert(key));
+            fingerprints.push(hasher.fingerprint(&key).0);
         }
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        found.distinct = fingerprints.len() as u64;
         found
     }
 

@@ -1,13 +1,11 @@
 // Messages between the page and the worker that finds memory for filters on a log.
 
-import type { EngineKind, LogSource } from '../engine/settings.js';
+import type { LogSource } from '../engine/settings.js';
 import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
 
 /** A log whose keys are read for searches. */
 export interface SearchedLog extends LogSource {
   seed: number;
-  /** The engine for the key and all filters of the searches. */
-  engine: EngineKind;
 }
 
 export interface MemorySearch {

@@ -32,7 +32,8 @@ self.onmessage = ({ data }: MessageEvent<ToMemoryWorker>) => {
 };
 
 async function read(request: SearchedLog): Promise<MemorySearcher> {
-  const engine = await loadEngine(request.engine);
+  // Only the complete engine has the searches.
+  const engine = await loadEngine('complete');
   const searcher = new engine.MemorySearcher(request.seed, request.key, request.part);
   let reportedAt = performance.now();
   for await (const { bytes, readBytes } of chunksOf(request.log)) {
