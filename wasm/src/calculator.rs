@@ -62,9 +62,9 @@ pub fn calculate_filter(
     filter: &str,
     given: Ts<CalculatorInput>,
 ) -> Result<Ts<CalculatedFilter>, JsError> {
-    let given = given.to_rust()?;
     #[cfg(feature = "all-filters")]
     {
+        let given = given.to_rust()?;
         let calculated = calculate(filter, &given).map_err(js_error)?;
         Ok(calculated.into_ts()?)
     }

@@ -2,7 +2,7 @@
 
 use dedupstore::KeyHasher;
 use dedupstore::lab::Truth;
-use dedupstore::lines::{KeyReader, KeyStatistics, Normalization, Shape};
+use dedupstore::lines::{KeyReader, Normalization, Shape};
 use serde::Serialize;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
@@ -94,7 +94,7 @@ fn examine(
         importance: None,
     });
     let choice = KeyChoice::new(&key)?;
-    let statistics = KeyStatistics::of(lines.iter().copied(), &mut choice.reader());
+    let statistics = log_format::examine_keys(&choice, lines);
     Ok(LogExamination {
         format: log_format::name(&shape),
         warning: log_format::warning(&shape, head, &statistics),

@@ -1,5 +1,7 @@
 //! The format of a log, in words, and the keys that its lines may have.
 
+use dedupstore::Fingerprint;
+use dedupstore::lab::Truth;
 use dedupstore::lines::{KeyRank, KeyStatistics, Shape};
 use dedupstore_view::grouped;
 use serde::Serialize;
@@ -109,7 +111,14 @@ fn statistics_of(part: &KeyPart, lines: &[&[u8]]) -> KeyStatistics {
     let Ok(choice) = KeyChoice::new(&key) else {
         return KeyStatistics::default();
     };
-    KeyStatistics::of(lines.iter().copied(), &mut choice.reader())
+    examine_keys(&choice, lines)
+}
+
+/// Examines the keys of lines.
+pub fn examine_keys(choice: &KeyChoice, lines: &[&[u8]]) -> KeyStatistics {
+    let mut truth = Truth::for_fingerprints();
+    let is_first = |key: Fingerprint| truth.is_first(key.0);
+    KeyStatistics::of(lines.iter().copied(), &mut choice.reader(), is_first)
 }
 
 /// Returns the number of lines before the data: 1 if the first line names the columns.

@@ -33,16 +33,16 @@ test('two of keys, error rate and memory give the third', async () => {
     assert.deepEqual([keys, memory, bits, fnr], ['1,000,000', '1.71 MiB', '14.4', '0 %']);
     assert.match(fpr ?? '', /^0\.(1|099\d*) %$/);
     const answer = page.locator('#calculator-answer');
-    await answer.filter({ hasText: /1,000,000 keys with at most 0\.100 % errors need/ }).waitFor();
+    await answer.filter({ hasText: /1,000,000 keys with at most 0\.100\s% errors need/ }).waitFor();
     // The value that was typed first is calculated again.
     await page.getByLabel('Memory (m)').fill('1 MiB');
     assert.equal(await page.getByLabel('Distinct keys (n)').inputValue(), '');
-    await answer.filter({ hasText: /1 MiB hold [\d,]+ keys/ }).waitFor();
+    await answer.filter({ hasText: /1\sMiB hold [\d,]+ keys/ }).waitFor();
     const held = Number((await row(page, 'bloom'))[1]?.replaceAll(',', ''));
     assert.ok(Math.abs(held / 583_000 - 1) < 0.01, `${held}`);
     await page.getByLabel('Distinct keys (n)').fill('1M');
     assert.equal(await page.getByLabel('Error rate (p)').inputValue(), '');
-    await answer.filter({ hasText: /1,000,000 keys in 1 MiB: .* errors/ }).waitFor();
+    await answer.filter({ hasText: /1,000,000 keys in 1\sMiB: .* errors/ }).waitFor();
     await page.getByLabel('Hash functions (k)').fill('3');
     await page.locator('#calculator-rows tr[data-filter^="bloom:k=3"]').waitFor();
     await page.getByLabel('Distinct keys (n)').fill('many');

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::key::KeyReader;
-use crate::fingerprint::KeyHasher;
+use crate::fingerprint::{Fingerprint, KeyHasher};
 
 /// Number of keys examined.
 const KEYS: usize = 20_000;
@@ -74,11 +74,15 @@ pub struct KeyRank {
 }
 
 impl KeyStatistics {
-    /// Examines the keys of the first lines of a log.
-    pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>, reader: &mut KeyReader) -> Self {
+    /// Examines the keys of the first lines of a log. `is_first` says whether a key is met for the
+    /// first time.
+    pub fn of<'a>(
+        lines: impl Iterator<Item = &'a [u8]>,
+        reader: &mut KeyReader,
+        mut is_first: impl FnMut(Fingerprint) -> bool,
+    ) -> Self {
         let mut found = KeyStatistics::default();
         let hasher = KeyHasher::new(0);
-        let mut fingerprints: Vec<u64> = Vec::new();
         for line in lines.take(KEYS) {
             found.lines += 1;
             let Some(key) = reader.key(line) else {
@@ -90,11 +94,8 @@ impl KeyStatistics {
             found.urls += u64::from(is_url(shown));
             found.times += u64::from(is_time(shown));
             found.numbers += u64::from(is_number(shown));
-            fingerprints.push(hasher.fingerprint(&key).0);
+            found.distinct += u64::from(is_first(hasher.fingerprint(&key)));
         }
-        fingerprints.sort_unstable();
-        fingerprints.dedup();
-        found.distinct = fingerprints.len() as u64;
         found
     }
 
@@ -149,22 +150,21 @@ impl KeyStatistics {
     }
 }
 
-/// Splits a name at signs and capital letters: `request.URL`, `pageUrl`, `visited_at`.
+/// Splits a name at signs and capital letters: `request.URL`, `pageUrl`, `visited_at`. The known
+/// words are ASCII, so other letters need no lower case.
 fn words_of(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+    let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;
     for character in name.chars() {
-        if !character.is_alphanumeric() {
-            words.push(String::new());
-            was_lower = false;
-            continue;
-        }
-        if words.is_empty() || (was_lower && character.is_uppercase()) {
+        let is_sign = character.is_ascii() && !character.is_ascii_alphanumeric();
+        if is_sign || (was_lower && character.is_ascii_uppercase()) {
             words.push(String::new());
         }
-        was_lower = character.is_lowercase();
-        if let Some(word) = words.last_mut() {
-            word.extend(character.to_lowercase());
+        was_lower = character.is_ascii_lowercase();
+        if let Some(word) = words.last_mut()
+            && !is_sign
+        {
+            word.push(character.to_ascii_lowercase());
         }
     }
     words.retain(|word| !word.is_empty());
@@ -221,7 +221,9 @@ mod tests {
 
     fn statistics(values: &[String]) -> KeyStatistics {
         let mut reader = KeyReader::of(KeyRule::from(KeySelector::WholeLine));
-        KeyStatistics::of(values.iter().map(|value| value.as_bytes()), &mut reader)
+        let mut met = std::collections::HashSet::new();
+        let lines = values.iter().map(|value| value.as_bytes());
+        KeyStatistics::of(lines, &mut reader, |key| met.insert(key))
     }
 
     fn column(value: impl Fn(usize) -> String) -> KeyStatistics {
