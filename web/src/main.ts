@@ -3,6 +3,7 @@
 import { AdviceView } from './advice/view.js';
 import { QueryClient } from './engine/queries.js';
 import { ExportView } from './export/view.js';
+import { Hero } from './inside/hero.js';
 import { InsideView } from './inside/view.js';
 import { MapView } from './map/view.js';
 import { Race, type RaceSettings } from './race.js';
@@ -60,6 +61,7 @@ const race = new Race({
   shown: (distinct) => memory.setDistinct(distinct),
   showError,
   inside: new InsideView(),
+  hero: new Hero(),
   map: new MapView(queries, {
     showError,
     use({ filter, memoryBits }) {
