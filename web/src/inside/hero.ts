@@ -4,7 +4,7 @@
 import type { RunRequest } from '../engine/run-protocol.js';
 import type { Pace } from '../engine/settings.js';
 import { find } from '../ui/element.js';
-import { formatCounted } from '../ui/number-format.js';
+import { formatCount, formatCounted } from '../ui/number-format.js';
 import type { ObservedKey } from '../wasm/dedupstore_wasm.js';
 import { CellGrid } from './cell-grid.js';
 import { keyText } from './key-text.js';
@@ -112,8 +112,8 @@ export class Hero {
       this.#verdict.textContent = verdict(latest);
       this.#verdict.classList.toggle('wrong', !latest.isCorrect);
     }
-    const skipped = formatCounted(falsePositives.count, 'new key');
-    this.#count.textContent = `${formatCounted(position, 'line')}, ${formatCounted(distinct, 'distinct key')}: ${skipped} skipped by mistake.`;
+    const skipped = `${formatCount(falsePositives.count)} of ${formatCounted(distinct, 'new key')} skipped`;
+    this.#count.textContent = `Line ${formatCount(position)}: ${skipped}`;
     if (isFinished || position >= LAST_LINE) {
       this.#end();
     } else if (falsePositives.count > this.#mistakes && this.#isPlaying && latest !== undefined) {
