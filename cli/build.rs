@@ -2,10 +2,12 @@
 //! only the copy is embedded.
 //!
 //! In the repository the page is in web/dist. A cargo package contains a copy in page/, because a
-//! package has only files of its own directory.
+//! package has only files of its own directory. The files are copied first: `cargo xtask test` may
+//! replace web/dist while the command is compiled.
 
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::time::Duration;
+use std::{env, fs, io, thread};
 
 fn main() -> io::Result<()> {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
@@ -23,33 +25,62 @@ fn main() -> io::Result<()> {
     };
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={}", watched.display());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let copies = out.join("page");
+    fs::create_dir_all(&copies)?;
+    let files = page.map_or(Ok(Vec::new()), |page| read(page))?;
     let mut list = String::from("&[\n");
-    if let Some(page) = page {
-        let page = page.canonicalize()?;
-        for path in files(&page)? {
-            let name = path.strip_prefix(&page).unwrap_or(&path);
-            let name = name.to_string_lossy().replace('\\', "/");
-            let copy = PathBuf::from(format!("{}.gz", path.display()));
-            let is_gzip = copy.is_file();
-            let path = if is_gzip { copy } else { path }.display().to_string();
-            list += &format!(
-                "    File {{ name: {name:?}, bytes: include_bytes!({path:?}), is_gzip: {is_gzip} }},\n"
-            );
-        }
+    for (number, (name, content)) in files.iter().enumerate() {
+        // Only the compressed copy, if there is one.
+        let (name, is_gzip) = match name.strip_suffix(".gz") {
+            Some(name) => (name, true),
+            None if files.iter().any(|(other, _)| *other == format!("{name}.gz")) => continue,
+            None => (name.as_str(), false),
+        };
+        let copy = copies.join(number.to_string());
+        fs::write(&copy, content)?;
+        let copy = copy.display().to_string();
+        list += &format!(
+            "    File {{ name: {name:?}, bytes: include_bytes!({copy:?}), is_gzip: {is_gzip} }},\n"
+        );
     }
     list += "]\n";
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join("page.rs"), list)
 }
 
-/// Returns all files below a directory, sorted, without compressed copies.
+/// The name of a file, and its content.
+type File = (String, Vec<u8>);
+
+/// Reads a page. If it is replaced meanwhile, reads the new one.
+fn read(page: &Path) -> io::Result<Vec<File>> {
+    let mut before = read_once(page);
+    for _ in 0..20 {
+        let after = read_once(page);
+        match (before, after) {
+            (Ok(before), Ok(after)) if before == after => return Ok(after),
+            (_, after) => before = after,
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    before
+}
+
+fn read_once(page: &Path) -> io::Result<Vec<File>> {
+    let named = |path: PathBuf| {
+        let name = path.strip_prefix(page).unwrap_or(&path);
+        let name = name.to_string_lossy().replace('\\', "/");
+        Ok((name, fs::read(&path)?))
+    };
+    files(page)?.into_iter().map(named).collect()
+}
+
+/// Returns all files below a directory, sorted.
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         match path.is_dir() {
             true => found.extend(files(&path)?),
-            false if path.extension().is_some_and(|it| it == "gz") => {}
             false => found.push(path),
         }
     }

@@ -5,6 +5,7 @@ import { CalculatorSection } from './calculator/section.js';
 import { QueryClient } from './engine/queries.js';
 import type { FilterSetting } from './engine/settings.js';
 import { ExportView } from './export/view.js';
+import { Hero } from './inside/hero.js';
 import { InsideView } from './inside/view.js';
 import { MapView } from './map/view.js';
 import { keepForOfflineUse } from './offline/register.js';
@@ -66,6 +67,7 @@ const race = new Race({
   shown: (distinct) => memory.setDistinct(distinct),
   showError,
   inside: new InsideView(),
+  hero: new Hero(),
   map: new MapView(queries, { showError, use }),
   exportView,
   storeDownload: new StoreDownload(),

@@ -5,6 +5,7 @@ import type { RunRequest, Snapshot } from './engine/run-protocol.js';
 import { Run } from './engine/run.js';
 import { type LogFiles, sizeOf } from './engine/settings.js';
 import type { ExportView } from './export/view.js';
+import type { Hero } from './inside/hero.js';
 import type { InsideView } from './inside/view.js';
 import type { MapView } from './map/view.js';
 import { PaceControls } from './results/pace-controls.js';
@@ -39,6 +40,7 @@ export interface RaceHost {
   shown(distinct: number): void;
   showError(message: string): void;
   inside: InsideView;
+  hero: Hero;
   map: MapView;
   exportView: ExportView;
   storeDownload: StoreDownload;
@@ -141,7 +143,7 @@ export class Race {
 
   #startRun(settings: RaceSettings, text: string, isLiveSample: boolean): void {
     const { request, keyLabel, keyOptions, weightedOptions } = settings;
-    const { inside, map, exportView, storeDownload } = this.#host;
+    const { inside, hero, map, exportView, storeDownload } = this.#host;
     this.#request = request;
     this.#pace.reset();
     this.#view.begin(request, keyLabel);
@@ -166,6 +168,7 @@ export class Race {
         this.#shownSettings = text;
         this.#view.finish(snapshot);
         map.offer(request);
+        hero.show(request);
         storeDownload.offer(request);
         this.#pace.control(undefined);
         this.#runAgainIfChanged();

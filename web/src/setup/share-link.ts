@@ -97,7 +97,8 @@ function putRequirements(
 export function readLink(address: string): LinkSettings | null {
   const hash = address.indexOf('#');
   const fields = new Fields(hash < 0 ? '' : address.slice(hash + 1));
-  if (fields.isEmpty) {
+  // A fragment without a value leads to a part of the page.
+  if (fields.isEmpty || !address.includes('=', hash)) {
     return null;
   }
   const settings: SharedSettings = {
