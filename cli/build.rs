@@ -1,4 +1,5 @@
-//! Embeds the built page in the binary, if it has been built.
+//! Embeds the built page in the binary, if it has been built. Of a file with a compressed copy,
+//! only the copy is embedded.
 //!
 //! In the repository the page is in web/dist. A cargo package contains a copy in page/, because a
 //! package has only files of its own directory. The files are copied first: `cargo xtask test` may
@@ -30,10 +31,18 @@ fn main() -> io::Result<()> {
     let files = page.map_or(Ok(Vec::new()), |page| read(page))?;
     let mut list = String::from("&[\n");
     for (number, (name, content)) in files.iter().enumerate() {
+        // Only the compressed copy, if there is one.
+        let (name, is_gzip) = match name.strip_suffix(".gz") {
+            Some(name) => (name, true),
+            None if files.iter().any(|(other, _)| *other == format!("{name}.gz")) => continue,
+            None => (name.as_str(), false),
+        };
         let copy = copies.join(number.to_string());
         fs::write(&copy, content)?;
         let copy = copy.display().to_string();
-        list += &format!("    ({name:?}, include_bytes!({copy:?})),\n");
+        list += &format!(
+            "    File {{ name: {name:?}, bytes: include_bytes!({copy:?}), is_gzip: {is_gzip} }},\n"
+        );
     }
     list += "]\n";
     fs::write(out.join("page.rs"), list)

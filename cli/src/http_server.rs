@@ -4,15 +4,13 @@
 //! page, the Host header must name this machine. Otherwise a page of another site could reach the
 //! server through a DNS name that resolves to this machine (DNS rebinding).
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A file: its name without a leading slash, and its bytes.
-pub type File = (&'static str, &'static [u8]);
+use crate::http_content::{Caching, Content, File};
 
 /// The size of a request from which it is rejected.
 const MAX_REQUEST_BYTES: usize = 16 << 10;
@@ -22,13 +20,6 @@ const MAX_CONNECTIONS: usize = 64;
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
                       img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// What is served under a name without a leading slash.
-pub struct Content {
-    pub status: &'static str,
-    pub content_type: &'static str,
-    pub bytes: Cow<'static, [u8]>,
-}
 
 type Respond = Box<dyn Fn(&str) -> Option<Content> + Send + Sync>;
 
@@ -81,12 +72,7 @@ impl HttpServer {
     pub fn new(files: &'static [File], port: u16) -> Self {
         let content = |name: &str| {
             let name = if name.is_empty() { "index.html" } else { name };
-            let (name, bytes) = files.iter().find(|(known, _)| *known == name)?;
-            Some(Content {
-                status: "200 OK",
-                content_type: content_type(name),
-                bytes: Cow::Borrowed(*bytes),
-            })
+            files.iter().find(|file| file.name == name).map(Content::of)
         };
         HttpServer {
             content: Box::new(content),
@@ -163,11 +149,17 @@ impl HttpServer {
         else {
             return error_response("400 Bad Request", "this is not an HTTP request", "");
         };
-        let mut hosts = lines
+        let headers: Vec<(&str, &str)> = lines
             .take_while(|line| !line.is_empty())
             .filter_map(|line| line.split_once(':'))
-            .filter(|(name, _)| name.eq_ignore_ascii_case("host"))
-            .map(|(_, value)| value.trim());
+            .collect();
+        let values = |wanted: &'static str| {
+            let named = headers
+                .iter()
+                .filter(move |it| it.0.eq_ignore_ascii_case(wanted));
+            named.map(|(_, value)| value.trim())
+        };
+        let mut hosts = values("host");
         let is_served = match hosts.next() {
             Some(host) => self.is_local(host),
             None => self.local_port.is_none(),
@@ -190,10 +182,15 @@ impl HttpServer {
         let Some(found) = (self.content)(name) else {
             return error_response("404 Not Found", "no such file", "");
         };
-        let length = found.bytes.len();
-        let mut response = response_head(found.status, found.content_type, length, "");
+        let encodings = values("accept-encoding");
+        let Ok((bytes, encoding)) = found.encoded_for(encodings) else {
+            return error_response("500 Internal Server Error", "the file is damaged", "");
+        };
+        let (status, caching) = (found.status, found.caching);
+        let mut response =
+            response_head(status, found.content_type, bytes.len(), caching, encoding);
         if method == "GET" {
-            response.extend_from_slice(&found.bytes);
+            response.extend_from_slice(&bytes);
         }
         response
     }
@@ -230,12 +227,20 @@ fn read_request(stream: &mut impl Read) -> io::Result<Vec<u8>> {
 
 fn error_response(status: &str, text: &str, headers: &str) -> Vec<u8> {
     let text = format!("{text}\n");
-    let mut response = response_head(status, "text/plain; charset=utf-8", text.len(), headers);
+    let content_type = "text/plain; charset=utf-8";
+    let mut response = response_head(status, content_type, text.len(), Caching::Never, headers);
     response.extend_from_slice(text.as_bytes());
     response
 }
 
-fn response_head(status: &str, content_type: &str, length: usize, headers: &str) -> Vec<u8> {
+fn response_head(
+    status: &str,
+    content_type: &str,
+    length: usize,
+    caching: Caching,
+    headers: &str,
+) -> Vec<u8> {
+    let caching = caching.directive();
     format!(
         "HTTP/1.1 {status}\r\n\
          Content-Type: {content_type}\r\n\
@@ -245,36 +250,39 @@ fn response_head(status: &str, content_type: &str, length: usize, headers: &str)
          Cross-Origin-Resource-Policy: same-origin\r\n\
          Referrer-Policy: no-referrer\r\n\
          X-Content-Type-Options: nosniff\r\n\
-         Cache-Control: no-store\r\n\
+         Cache-Control: {caching}\r\n\
          Connection: close\r\n\
          {headers}\r\n"
     )
     .into_bytes()
 }
 
-fn content_type(name: &str) -> &'static str {
-    match name.rsplit('.').next().unwrap_or("") {
-        "html" => "text/html; charset=utf-8",
-        "js" => "text/javascript; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "svg" => "image/svg+xml",
-        "png" => "image/png",
-        "wasm" => "application/wasm",
-        "json" => "application/json",
-        "log" | "txt" => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FILES: &[File] = &[
-        ("index.html", b"<p>hello"),
-        ("assets/engine.wasm", b"\0asm"),
-        ("assets/page.js", b"1"),
+    /// `printf 1 | gzip -n`
+    const COMPRESSED_ONE: [u8; 21] = [
+        31, 139, 8, 0, 0, 0, 0, 0, 0, 3, 51, 4, 0, 183, 239, 220, 131, 1, 0, 0, 0,
     ];
+
+    const FILES: &[File] = &[
+        file("index.html", b"<p>hello"),
+        file("assets/engine.wasm", b"\0asm"),
+        File {
+            name: "assets/page.js",
+            bytes: &COMPRESSED_ONE,
+            is_gzip: true,
+        },
+    ];
+
+    const fn file(name: &'static str, bytes: &'static [u8]) -> File {
+        File {
+            name,
+            bytes,
+            is_gzip: false,
+        }
+    }
 
     fn response_to(request: &str) -> String {
         let server = HttpServer::new(FILES, 4000);
@@ -293,6 +301,48 @@ mod tests {
         let script = response_to("HEAD /assets/page.js HTTP/1.1\nHost: localhost:4000\n\n");
         assert!(script.contains("text/javascript") && script.contains("Content-Length: 1\r\n"));
         assert!(script.ends_with("\r\n\r\n"), "{script}");
+    }
+
+    #[test]
+    fn compressed_files_are_sent_as_they_are_to_clients_that_accept_gzip() {
+        let server = HttpServer::new(FILES, 4000);
+        let get = |accepted: &str| {
+            let request =
+                format!("GET /assets/page.js HTTP/1.1\r\nHost: localhost:4000\r\n{accepted}\r\n");
+            server.respond(request.as_bytes())
+        };
+        for accepted in ["gzip, deflate, br", "br;q=1.0, gzip;q=0.8", "*"] {
+            let response = get(&format!("Accept-Encoding: {accepted}\r\n"));
+            assert!(response.ends_with(&COMPRESSED_ONE), "{accepted}");
+            let text = String::from_utf8_lossy(&response);
+            assert!(text.contains("Content-Encoding: gzip\r\n"), "{text}");
+            assert!(text.contains("Content-Length: 21\r\n"), "{text}");
+        }
+        for accepted in [
+            "",
+            "Accept-Encoding: br\r\n",
+            "Accept-Encoding: gzip;q=0\r\n",
+        ] {
+            let response = String::from_utf8(get(accepted)).expect("text");
+            assert!(response.ends_with("\r\n\r\n1"), "{response}");
+            assert!(!response.contains("Content-Encoding"), "{response}");
+            assert!(response.contains("Vary: Accept-Encoding\r\n"), "{response}");
+        }
+    }
+
+    #[test]
+    fn files_with_a_hash_in_their_name_are_cached_for_good() {
+        let cached = |target: &str| {
+            let response = response_to(&format!("GET {target} HTTP/1.1\nHost: localhost:4000\n\n"));
+            let line = response
+                .lines()
+                .find(|line| line.starts_with("Cache-Control"));
+            line.expect("a header").to_owned()
+        };
+        let immutable = "Cache-Control: public, max-age=31536000, immutable";
+        assert_eq!(cached("/assets/engine.wasm"), immutable);
+        assert_eq!(cached("/"), "Cache-Control: no-cache");
+        assert_eq!(cached("/nothing"), "Cache-Control: no-store");
     }
 
     #[test]

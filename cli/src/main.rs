@@ -20,6 +20,7 @@ mod given_filter;
 mod growing_filter;
 mod hashed_block;
 mod html_report;
+mod http_content;
 mod http_server;
 mod importance_arguments;
 mod inherited;

@@ -1,6 +1,5 @@
 //! Metrics and a health check of `serve`, over HTTP.
 
-use std::borrow::Cow;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -8,7 +7,8 @@ use std::sync::atomic::Ordering;
 
 use dedupstore_server::Counters;
 
-use crate::http_server::{Content, HttpServer};
+use crate::http_content::Content;
+use crate::http_server::HttpServer;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 /// The media type of Prometheus's text format.
@@ -26,13 +26,7 @@ pub fn start(address: SocketAddr, counters: Arc<Counters>) -> io::Result<SocketA
 }
 
 fn content(name: &str, counters: &Counters) -> Option<Content> {
-    let text = |status, content_type, text: String| {
-        Some(Content {
-            status,
-            content_type,
-            bytes: Cow::Owned(text.into_bytes()),
-        })
-    };
+    let text = |status, content_type, text: String| Some(Content::text(status, content_type, text));
     match (name, counters.ready.load(Ordering::Acquire)) {
         ("metrics", _) => text("200 OK", PROMETHEUS, counters.prometheus()),
         ("health", true) => text("200 OK", TEXT, "ready\n".to_owned()),

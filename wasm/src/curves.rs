@@ -194,3 +194,100 @@ fn column<T>(stretches: &[T], value: impl Fn(&T) -> Option<f64>) -> Float64Array
         .collect();
     Float64Array::from(&values[..])
 }
+
+#[cfg(test)]
+mod tests {
+    use dedupstore::filter::PossibleErrors;
+    use dedupstore::lab::{NoClock, Simulation, StreamSpec, Truth};
+    use dedupstore::{FilterSpec, KeyHasher, registry};
+
+    use super::*;
+
+    /// The keys of the fixtures, and shorter versions of the page's samples.
+    fn streams() -> Vec<Vec<Vec<u8>>> {
+        let fixture = |name: &str, field: Option<usize>| {
+            let path = format!("{}/../fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read(path).expect("a fixture");
+            let lines = text
+                .split(|&byte| byte == b'\n')
+                .filter(|it| !it.is_empty());
+            lines
+                .map(|line| match field {
+                    None => line.to_vec(),
+                    Some(field) => {
+                        let found = line.split(|&byte| byte == b' ').nth(field);
+                        found.unwrap_or_default().to_vec()
+                    }
+                })
+                .collect()
+        };
+        let sample = |stream: &str, seed: u64| {
+            let spec: StreamSpec = stream.parse().expect("a stream");
+            let mut keys = spec.open(10_000, seed);
+            let mut collected = Vec::new();
+            while let Some((key, _)) = keys.next_key() {
+                collected.push(key.to_vec());
+            }
+            collected
+        };
+        vec![
+            fixture("crawl.log", None),
+            fixture("access.log", Some(6)),
+            sample("crawl:12:900", 1),
+            sample("crawl:1:9000", 2),
+            sample("drift:35:4000", 3),
+        ]
+    }
+
+    /// The steps of the page's slider, in bits.
+    fn memories() -> impl Iterator<Item = u64> {
+        (10..26)
+            .flat_map(|power| [8 << power, 12 << power])
+            .chain([8 << 26])
+    }
+
+    #[test]
+    fn no_filter_without_false_negatives_is_below_the_least_possible() {
+        let specs: Vec<FilterSpec> = registry()
+            .iter()
+            .filter(|it| it.errors == PossibleErrors::FalsePositives)
+            .map(|it| FilterSpec::with_defaults(it))
+            .collect();
+        assert!(specs.len() >= 3, "{} filters", specs.len());
+        let (mut compared, mut positive) = (0, 0);
+        for keys in streams() {
+            assert!(keys.len() > 1000, "{} keys", keys.len());
+            for memory_bits in memories() {
+                let mut simulation = Simulation::new(1, Truth::for_fingerprints());
+                for spec in &specs {
+                    // Not every filter works in every memory.
+                    let _ = simulation.add_filter(spec, memory_bits);
+                }
+                let hasher = KeyHasher::new(1);
+                for key in &keys {
+                    simulation.push_fingerprint(hasher.fingerprint(key), &NoClock);
+                }
+                simulation.flush(&NoClock);
+                for run in simulation.runs() {
+                    let points = run.scoreboard().joined_curve(40);
+                    let least = least_fpr(&points, run.memory_bits() as f64);
+                    for (end, least) in points[1..].iter().zip(least) {
+                        let measured = end.fpr_since(&points[0]).unwrap_or(0.0);
+                        let name = run.set().spec();
+                        assert!(
+                            measured >= least,
+                            "{name} in {memory_bits} bits after {} lines: {measured} < {least}",
+                            end.position
+                        );
+                        compared += 1;
+                        positive += u32::from(least > 0.0);
+                    }
+                }
+            }
+        }
+        assert!(
+            compared > 10_000 && positive > 1000,
+            "{positive} of {compared}"
+        );
+    }
+}

@@ -10,6 +10,10 @@ use crate::line_importance::LineImportance;
 /// The longest text that the page shows of a line or a key.
 const SHOWN_CHARACTERS: usize = 240;
 
+/// The characters of a long key that are shown before and after the cut.
+const SHOWN_START: usize = 40;
+const SHOWN_END: usize = 55;
+
 /// The key of a line, as the page sets it.
 #[derive(Clone, Deserialize, Serialize, Tsify)]
 #[tsify(missing_as_null)]
@@ -170,4 +174,33 @@ pub fn shown(bytes: &[u8]) -> String {
         start.push('…');
     }
     start
+}
+
+/// A key as text for the page. The middle of a long key is cut: keys of one site have the same
+/// start, and differ at their end.
+pub fn shown_without_middle(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let count = text.chars().count();
+    if count <= SHOWN_START + SHOWN_END + 1 {
+        return text.into_owned();
+    }
+    let start = text.chars().take(SHOWN_START);
+    let end = text.chars().skip(count - SHOWN_END);
+    start.chain(['…']).chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_keys_keep_their_start_and_their_end() {
+        let short = "x".repeat(SHOWN_START + SHOWN_END + 1);
+        assert_eq!(shown_without_middle(short.as_bytes()), short);
+        let long = format!("https://a.example/{}/end", "ö".repeat(200));
+        let shown = shown_without_middle(long.as_bytes());
+        assert_eq!(shown.chars().count(), SHOWN_START + SHOWN_END + 1);
+        assert!(shown.starts_with("https://a.example/ö") && shown.ends_with("ö/end"));
+        assert!(shown.contains('…'));
+    }
 }

@@ -8,6 +8,7 @@
 //! columns of numbers cross as typed arrays.
 
 mod advice;
+mod calculator;
 mod curves;
 mod filter_name;
 mod generate;
@@ -18,6 +19,7 @@ mod line_importance;
 mod log_examination;
 mod log_format;
 mod log_part;
+mod memory_searcher;
 mod outcome;
 mod profile;
 mod registry;
@@ -29,6 +31,7 @@ mod watched_filter;
 mod weighted;
 
 pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
+pub use calculator::{CalculatedFilter, CalculatorInput, calculate_filter, calculated_filters};
 pub use curves::{Curves, FilterCurves, Measures, Rates};
 pub use generate::generate;
 pub use key_choice::{Fields, KeyPart, KeySpec};
@@ -36,6 +39,7 @@ pub use key_feed::KeyFeed;
 pub use log_examination::{LogExamination, NormalizationEffect, PreviewRow, examine_log};
 pub use log_format::KeyCandidate;
 pub use log_part::LogPart;
+pub use memory_searcher::{EnoughMemory, MemorySearcher};
 pub use outcome::{Outcome, PredictedRates};
 pub use profile::{GapCount, KeyCount, LineProfile, LinesOverTime, StreamProfile};
 pub use registry::{

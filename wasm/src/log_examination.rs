@@ -8,7 +8,9 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
 use crate::js_error;
-use crate::key_choice::{KeyChoice, KeyPart, KeySpec, shown, url_normalization};
+use crate::key_choice::{
+    KeyChoice, KeyPart, KeySpec, shown, shown_without_middle, url_normalization,
+};
 use crate::log_format::{self, KeyCandidate};
 use crate::suggested_memory;
 
@@ -20,7 +22,7 @@ pub struct LogExamination {
     /// The format, in words: "a web server's access log".
     pub format: &'static str,
     /// What the user should know before running this log; null if nothing.
-    pub warning: Option<&'static str>,
+    pub warning: Option<String>,
     /// The keys to choose from, the most likely first.
     pub candidates: Vec<KeyCandidate>,
     /// The key that was asked for, or the most likely one.
@@ -80,7 +82,10 @@ fn examine(
     total_bytes: f64,
 ) -> Result<LogExamination, String> {
     let shape = Shape::of(head);
-    let candidates = log_format::key_candidates(&shape);
+    let all: Vec<&[u8]> = complete_lines(head).collect();
+    // A line that names the columns is not an example of a key.
+    let lines = &all[log_format::header_lines(&shape).min(all.len())..];
+    let candidates = log_format::key_candidates(&shape, lines);
     let key = key.unwrap_or_else(|| KeySpec {
         part: candidates
             .first()
@@ -89,28 +94,29 @@ fn examine(
         importance: None,
     });
     let choice = KeyChoice::new(&key)?;
+    let statistics = log_format::examine_keys(&choice, lines);
     Ok(LogExamination {
         format: log_format::name(&shape),
-        warning: log_format::warning(&shape, head),
+        warning: log_format::warning(&shape, head, &statistics),
         candidates,
         key,
         options: choice.without_importance().options(),
         weighted_options: choice.options(),
-        preview: preview(&choice, head, preview_rows),
+        preview: preview(&choice, &lines[..lines.len().min(preview_rows)]),
         suggested_memory_bits: suggested_memory::suggested_bits(&choice, head, total_bytes),
-        normalization: url_normalization().map(|it| normalization_effect(&choice, it, head)),
+        normalization: url_normalization().map(|it| normalization_effect(&choice, it, &all)),
     })
 }
 
-fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
+fn preview(choice: &KeyChoice, lines: &[&[u8]]) -> Vec<PreviewRow> {
     let (mut reader, mut importance) = (choice.reader(), choice.importance());
-    complete_lines(head)
-        .take(rows)
+    lines
+        .iter()
         .map(|line| {
             let key = reader.key(line).map(<[u8]>::to_vec);
             PreviewRow {
                 line: shown(line),
-                key: key.map(|key| shown(reader.shown(&key))),
+                key: key.map(|key| shown_without_middle(reader.shown(&key))),
                 importance: importance.is_known().then(|| importance.read(line)),
             }
         })
@@ -120,12 +126,12 @@ fn preview(choice: &KeyChoice, head: &[u8], rows: usize) -> Vec<PreviewRow> {
 fn normalization_effect(
     choice: &KeyChoice,
     normalization: Normalization,
-    head: &[u8],
+    lines: &[&[u8]],
 ) -> NormalizationEffect {
     let count_distinct = |mut reader: KeyReader| {
         let hasher = KeyHasher::new(0);
         let mut truth = Truth::for_fingerprints();
-        for line in complete_lines(head) {
+        for line in lines {
             if let Some(key) = reader.key(line) {
                 truth.is_first(hasher.fingerprint(key).0);
             }
@@ -133,7 +139,7 @@ fn normalization_effect(
         truth.distinct()
     };
     NormalizationEffect {
-        lines: complete_lines(head).count() as u64,
+        lines: lines.len() as u64,
         distinct: count_distinct(choice.reader_with(Normalization::None)),
         normalized: count_distinct(choice.reader_with(normalization)),
     }

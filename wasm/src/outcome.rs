@@ -8,6 +8,9 @@ use tsify::Tsify;
 
 use crate::filter_name::{name_in_sentence, short_name};
 
+/// A shorter time is mostly that of the first use of code and memory, and differs from run to run.
+const SHORTEST_MEASURED_NS: f64 = 50e6;
+
 /// The result of one filter. The numbers equal those of `dedupstore simulate --json`.
 #[derive(Serialize, Tsify)]
 #[serde(rename_all = "camelCase")]
@@ -41,7 +44,7 @@ pub struct Outcome {
     pub error: Option<f64>,
     /// The share of cells in use.
     pub load: f64,
-    /// Time in the filter alone; null if the browser's clock is too coarse.
+    /// Time in the filter alone; null if the log is too short to measure it.
     pub ns_per_observation: Option<f64>,
     /// Null if there is no formula for the filter.
     pub prediction: Option<PredictedRates>,
@@ -85,7 +88,9 @@ impl Outcome {
             fnr: summary.fnr,
             error,
             load: summary.load,
-            ns_per_observation: summary.ns_per_observation,
+            ns_per_observation: summary
+                .ns_per_observation
+                .filter(|time| time * summary.count as f64 >= SHORTEST_MEASURED_NS),
             prediction: prediction.map(PredictedRates::new),
         }
     }

@@ -1,18 +1,23 @@
 // The page: connects the form, the engine and the results.
 
 import { AdviceView } from './advice/view.js';
+import { CalculatorSection } from './calculator/section.js';
 import { QueryClient } from './engine/queries.js';
+import type { FilterSetting } from './engine/settings.js';
 import { ExportView } from './export/view.js';
+import { Hero } from './inside/hero.js';
 import { InsideView } from './inside/view.js';
 import { MapView } from './map/view.js';
+import { keepForOfflineUse } from './offline/register.js';
 import { Race, type RaceSettings } from './race.js';
+import { AddressBar } from './setup/address-bar.js';
 import { FilterList } from './setup/filter-list.js';
 import { KeyInput } from './setup/key-input.js';
 import { LogInput } from './setup/log-input.js';
 import { LogPartInput } from './setup/log-part-input.js';
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
-import { readLink, writeLink } from './setup/share-link.js';
+import { type LinkSettings, readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
 import { StoreInspectView } from './store/inspect-view.js';
 import { find, withCode } from './ui/element.js';
@@ -21,6 +26,7 @@ import { find, withCode } from './ui/element.js';
 const FIRST_SAMPLE = 'crawl';
 
 const message = find('message', HTMLElement);
+const linkMessage = find('link-message', HTMLElement);
 const queries = new QueryClient();
 const memory = new MemoryInput();
 const key = new KeyInput(queries);
@@ -39,6 +45,7 @@ const part = new LogPartInput();
 const filters = new FilterList({
   needMore: () => queries.requestComplete(),
   changed: () => race.settingsChanged(),
+  unknown: (specs) => nameUnknown(specs.map((spec) => `filter=${spec}`)),
 });
 const advice = new AdviceView({
   async source() {
@@ -60,19 +67,21 @@ const race = new Race({
   shown: (distinct) => memory.setDistinct(distinct),
   showError,
   inside: new InsideView(),
-  map: new MapView(queries, {
-    showError,
-    use({ filter, memoryBits }) {
-      memory.restore(memoryBits);
-      filters.ensure(filter);
-      exportView.select(filter);
-      race.start();
-    },
-  }),
+  hero: new Hero(),
+  map: new MapView(queries, { showError, use }),
   exportView,
   storeDownload: new StoreDownload(),
 });
 
+const calculator = new CalculatorSection(queries, {
+  async source() {
+    const { request } = await readForm();
+    return { ...request, filters: request.filters.map(({ filter }) => filter) };
+  },
+  use,
+});
+
+keepForOfflineUse();
 key.examined = ({ suggestedMemoryBits }) => memory.suggest(suggestedMemoryBits);
 const link = readLink(location.href);
 if (link === null) {
@@ -84,8 +93,21 @@ queries
   .then((answer) => {
     filters.fill(answer.filters);
     race.map.setFilters(answer.filters);
-    restoreLink();
+    if (link !== null) {
+      apply(link);
+    }
     race.open();
+    new AddressBar({
+      currentLink,
+      apply(address) {
+        const settings = readLink(address);
+        if (settings !== null) {
+          showError('');
+          apply(settings);
+          race.settingsChanged();
+        }
+      },
+    });
   })
   .catch((error: Error) => showError(error.message));
 
@@ -143,13 +165,21 @@ function currentLink(): string {
     sample: log.sample,
     part: part.part(),
     requirements: advice.requirements(),
+    calculator: calculator.state,
   });
 }
 
-function restoreLink(): void {
-  if (link === null) {
-    return;
-  }
+/** Takes a filter and its memory over into the settings, and runs them. */
+function use({ filter, memoryBits }: FilterSetting): void {
+  memory.restore(memoryBits);
+  filters.ensure(filter);
+  exportView.select(filter);
+  race.start();
+}
+
+/** Applies the settings of a link. Names what it does not understand. */
+function apply(link: LinkSettings): void {
+  const unknown = [...link.unknown];
   if (link.memoryBits !== null && link.memoryBits > 0) {
     memory.restore(link.memoryBits);
   }
@@ -160,15 +190,24 @@ function restoreLink(): void {
     filters.restore(link.filters);
   }
   if (link.key !== null) {
-    key.restore(link.key);
+    key.restore(link.key, link.sample !== null || !log.isChosen);
   }
   part.restore(link.part);
   advice.restore(link.requirements);
-  if (link.sample !== null) {
-    log.loadSample(link.sample);
-  } else {
+  calculator.restore(link.calculator);
+  if (link.sample !== null && !log.loadSample(link.sample)) {
+    unknown.push(`sample=${link.sample}`);
+  } else if (link.sample === null && !log.isChosen) {
     race.askForLog();
   }
+  nameUnknown(unknown);
+}
+
+/** Says which parts of a link do not apply. */
+function nameUnknown(parts: string[]): void {
+  const named = parts.map((part) => `\`${part}\``).join(', ');
+  const text = `This link has parts that the page does not understand: ${named}. The rest applies.`;
+  linkMessage.replaceChildren(...withCode(parts.length > 0 ? text : ''));
 }
 
 /** Shows an error; '' removes it. */

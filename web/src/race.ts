@@ -3,7 +3,9 @@
 
 import type { RunRequest, Snapshot } from './engine/run-protocol.js';
 import { Run } from './engine/run.js';
+import { type LogFiles, sizeOf } from './engine/settings.js';
 import type { ExportView } from './export/view.js';
+import type { Hero } from './inside/hero.js';
 import type { InsideView } from './inside/view.js';
 import type { MapView } from './map/view.js';
 import { PaceControls } from './results/pace-controls.js';
@@ -38,6 +40,7 @@ export interface RaceHost {
   shown(distinct: number): void;
   showError(message: string): void;
   inside: InsideView;
+  hero: Hero;
   map: MapView;
   exportView: ExportView;
   storeDownload: StoreDownload;
@@ -140,12 +143,13 @@ export class Race {
 
   #startRun(settings: RaceSettings, text: string, isLiveSample: boolean): void {
     const { request, keyLabel, keyOptions, weightedOptions } = settings;
-    const { inside, map, exportView, storeDownload } = this.#host;
+    const { inside, hero, map, exportView, storeDownload } = this.#host;
     this.#request = request;
     this.#pace.reset();
     this.#view.begin(request, keyLabel);
     storeDownload.offer(undefined);
-    const exported = { seed: request.seed, keyOptions, weightedOptions, log: request.name };
+    const files = request.log.map(({ name }) => name);
+    const exported = { seed: request.seed, keyOptions, weightedOptions, files };
     const update = (snapshot: Snapshot) => {
       this.#latest = snapshot;
       this.#shownSettings = '';
@@ -164,6 +168,7 @@ export class Race {
         this.#shownSettings = text;
         this.#view.finish(snapshot);
         map.offer(request);
+        hero.show(request);
         storeDownload.offer(request);
         this.#pace.control(undefined);
         this.#runAgainIfChanged();
@@ -209,7 +214,7 @@ export class Race {
 }
 
 function isLarge({ log }: RunRequest): boolean {
-  return log.size > LARGE_BYTES;
+  return sizeOf(log) > LARGE_BYTES;
 }
 
 /** Without a request for exact results, a large log is read by a sample of its keys. */
@@ -218,12 +223,12 @@ function withLivePart(settings: RaceSettings): RaceSettings {
   if (!isLarge(request) || request.part !== 'all') {
     return settings;
   }
-  const power = Math.ceil(Math.log2(request.log.size / LARGE_BYTES));
+  const power = Math.ceil(Math.log2(sizeOf(request.log) / LARGE_BYTES));
   const part: LogPart = { oneKeyIn: Math.min(2 ** power, MAX_KEYS_PER_SAMPLED_KEY) };
   return { ...settings, request: { ...request, part } };
 }
 
-const logNumbers = new WeakMap<Blob, number>();
+const logNumbers = new WeakMap<LogFiles, number>();
 let lastLogNumber = 0;
 
 /** A text that differs if the results may differ. */

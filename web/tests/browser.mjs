@@ -38,18 +38,23 @@ const FLAGS = [
   `--disable-features=${[...PLAYWRIGHT_DISABLES, ...SUGGESTIONS].join(',')}`,
 ];
 const TIMEOUT_MILLISECONDS = 15_000;
+/** What Playwright reports in place of the service worker, which most tests do not need. */
+const BLOCKED_SERVICE_WORKER = 'Service Worker registration blocked by Playwright';
 
 /**
  * @typedef {object} Appearance
  * @property {'light' | 'dark'} [colorScheme]
  * @property {number} [width]
+ * @property {boolean} [offline] whether the page may keep itself for use without its server
  */
 
 /**
  * Starts a browser and a server for the tests of a file.
  *
- * @returns {(test: (playground: Playground) => Promise<void>, appearance?: Appearance) => Promise<void>}
- *   opens the page, runs the test, and asserts that the browser reported no problem
+ * @typedef {(test: (playground: Playground) => Promise<void>, appearance?: Appearance) => Promise<void>} Visit
+ *
+ * @returns {Visit & { stopServer(): void }} opens the page, runs the test, and asserts that the
+ *   browser reported no problem
  */
 export function startBrowser() {
   /** @type {import('playwright-core').Browser} */
@@ -71,11 +76,13 @@ export function startBrowser() {
     server?.close();
   });
 
-  return async (test, { colorScheme = 'light', width = 1280 } = {}) => {
+  /** @type {Visit} */
+  const visit = async (test, { colorScheme = 'light', width = 1280, offline = false } = {}) => {
     const context = await browser.newContext({
       locale: 'en-US',
       colorScheme,
       reducedMotion: 'reduce',
+      serviceWorkers: offline ? 'allow' : 'block',
       viewport: { width, height: 900 },
     });
     context.setDefaultTimeout(TIMEOUT_MILLISECONDS);
@@ -91,6 +98,7 @@ export function startBrowser() {
       await context.close();
     }
   };
+  return Object.assign(visit, { stopServer: () => server.close() });
 }
 
 /**
@@ -102,7 +110,8 @@ function recordProblems(page, origin) {
   const problems = [];
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') {
+    const isProblem = message.type() === 'error' || message.type() === 'warning';
+    if (isProblem && message.text() !== BLOCKED_SERVICE_WORKER) {
       problems.push(`console: ${message.text()}`);
     }
   });

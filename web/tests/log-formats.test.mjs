@@ -113,7 +113,7 @@ test('unreadable logs and invalid keys are reported, and the page works afterwar
     await page.getByLabel('Which part of a line').selectOption({ label: 'A JSON path…' });
     await page.locator('#key-text').fill('a[');
     await page.locator('#key-text').blur();
-    await page.locator('#key-effect', { hasText: 'expected a path' }).waitFor();
+    await page.locator('#key-error', { hasText: 'expected a path' }).waitFor();
     await playground.start();
     await playground.message.filter({ hasText: 'expected a path' }).waitFor();
     await page.locator('#key-text').fill('nowhere');

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { COMPARED, INITIAL_MEMORY_BITS, SAMPLES } from './command-line.mjs';
 
 /** @typedef {import('./command-line.mjs').Outcome} Outcome */
+/** @typedef {{ name: string, mimeType: string, buffer: Buffer }} UploadedFile */
 
 /** A loaded machine needs this long for a log of some 50 MB. */
 const RUN_MILLISECONDS = 60_000;
@@ -60,7 +61,11 @@ export class Playground {
     return Buffer.concat(parts);
   }
 
-  /** @param {string | { name: string, mimeType: string, buffer: Buffer }} file */
+  /**
+   * Chooses a log: a file, or several.
+   *
+   * @param {string | UploadedFile | UploadedFile[]} file
+   */
   async choose(file) {
     await this.page.locator('#log-file').setInputFiles(file);
   }

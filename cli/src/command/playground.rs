@@ -7,7 +7,8 @@ use clap::Args;
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
-use crate::http_server::{File, HttpServer};
+use crate::http_content::File;
+use crate::http_server::HttpServer;
 use crate::output::Output;
 
 /// Serve the page that compares filters on your own log, on this machine only
@@ -28,8 +29,7 @@ pub fn run(arguments: Arguments, _global: &GlobalArguments) -> Result<(), Failur
     if PAGE.is_empty() {
         return Err(Failure::Usage(
             "this program was built without the page; run `cargo xtask playground` in the source \
-             directory to build the page and serve it, or `cargo xtask install` to install the \
-             program with the page"
+             directory: it builds the page and serves it"
                 .to_owned(),
         ));
     }

@@ -11,9 +11,11 @@
 
 mod advice;
 mod assumed;
+mod calculator;
 mod candidate;
 mod cheaper;
 mod measured;
+mod memory_search;
 mod question;
 mod reason;
 mod sample;
@@ -21,8 +23,10 @@ mod sizing;
 mod trial;
 
 pub use advice::{Advice, Confidence, Estimate};
+pub use calculator::{Calculation, CalculationError, Given, calculate, calculated_filters};
 pub use candidate::{candidates, is_from_papers, paper_candidates, window_candidates};
 pub use cheaper::{Cheaper, WhyNotChosen};
+pub use memory_search::{MemorySearch, RequiredMemory};
 pub use question::{Preference, Question, RatesBy};
 pub use sample::Sample;
 pub use sizing::{Size, minimum_memory};

@@ -21,6 +21,7 @@ mod json_time;
 mod key;
 mod key_options;
 mod key_rule;
+mod key_statistics;
 mod line;
 mod normalize;
 #[cfg(feature = "patterns")]
@@ -43,6 +44,7 @@ pub use json_path::{JsonPath, JsonPathError};
 pub use key::{KeyReader, KeySelector};
 pub use key_options::{KeyOptions, KeyOptionsError, KeyRulePart, RecordedKey};
 pub use key_rule::{KeyRule, KeyRuleError, LineEnd};
+pub use key_statistics::{KeyRank, KeyStatistics};
 pub use line::{Line, Lines};
 #[cfg(feature = "normalization")]
 pub use normalize::CRAWL_DROPPED;

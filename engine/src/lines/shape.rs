@@ -122,15 +122,21 @@ fn table(lines: &[&[u8]], first: &[u8], delimiter: u8) -> Option<Shape> {
             && !field.contains("://")
             && field.len() <= 40
     };
+    // A value that comes again in its column is no name: the first line is an ordinary one.
+    let comes_again = |(index, name): (usize, &[u8])| {
+        let column = |line: &&[u8]| outside_quotes(line, delimiter).nth(index) == Some(name);
+        lines[1..].iter().any(column)
+    };
+    let has_names = lines.len() > 1
+        && fields.iter().all(is_name)
+        && !outside_quotes(first, delimiter)
+            .enumerate()
+            .any(comes_again);
     Some(Shape::Table {
         delimiter,
         columns: fields.len(),
         quoted: lines.iter().any(is_quoted),
-        names: if fields.iter().all(is_name) && lines.len() > 1 {
-            fields
-        } else {
-            Vec::new()
-        },
+        names: if has_names { fields } else { Vec::new() },
     })
 }
 
@@ -188,6 +194,15 @@ mod tests {
                 quoted
             }
         );
+    }
+
+    #[test]
+    fn a_first_line_whose_values_come_again_is_no_header() {
+        let Shape::Table { names, .. } = Shape::of(b"GET,home\nGET,about\nPOST,home\nGET,x\n")
+        else {
+            panic!("a table");
+        };
+        assert!(names.is_empty());
     }
 
     #[test]

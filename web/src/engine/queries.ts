@@ -32,7 +32,10 @@ export class QueryClient {
   }
 
   ask<Q extends Query>(query: Q): Promise<AnswerTo<Q>> {
-    if (query.kind === 'examine' && query.key !== null && engineFor(query.key) === 'complete') {
+    const isCalculator = query.kind === 'calculate' || query.kind === 'calculatedFilters';
+    const isOtherKey =
+      query.kind === 'examine' && query.key !== null && engineFor(query.key) === 'complete';
+    if (isCalculator || isOtherKey) {
       this.requestComplete();
     }
     // The complete engine also reports the effect of normalization, and has all filters.

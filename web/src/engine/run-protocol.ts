@@ -1,20 +1,25 @@
 // Messages between the page and the worker of a run.
 
 import type { LineProfile, LogPart, RunResults, WeightedOutcome } from '../wasm/dedupstore_wasm.js';
-import type { FilterSetting, LogSource, Pace } from './settings.js';
+import type { EngineKind, FilterSetting, LogSource, Pace } from './settings.js';
 
 export type ToRunWorker =
-  /** The first message. */
+  /** The first message: loads the engine, so that runs start sooner. */
+  | { kind: 'prepare'; engine: EngineKind }
+  /** Starts a run. The one before has ended. */
   | { kind: 'start'; request: RunRequest }
+  | { kind: 'cancel' }
   | { kind: 'pace'; pace: Pace }
   /** Run this many lines, then pause. */
   | { kind: 'step'; lines: number };
 
-/** `finished` and `failed` are last messages. */
+/** `ended` is the last message of a run. */
 export type FromRunWorker =
   | { kind: 'progress'; snapshot: Snapshot; isPaused: boolean }
   | { kind: 'finished'; snapshot: Snapshot }
-  | { kind: 'failed'; message: string };
+  | { kind: 'failed'; message: string }
+  /** Not reusable after a trap, or if the engine keeps much memory. */
+  | { kind: 'ended'; isReusable: boolean };
 
 /** A run of several filters over one log. */
 export interface RunRequest extends LogSource {

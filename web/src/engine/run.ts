@@ -1,6 +1,6 @@
-import { listen } from './listen.js';
-import type { FromRunWorker, RunRequest, Snapshot, ToRunWorker } from './run-protocol.js';
-import type { Pace } from './settings.js';
+import type { FromRunWorker, RunRequest, Snapshot } from './run-protocol.js';
+import { type RunWorker, prepareWorker, takeWorker } from './run-workers.js';
+import { type Pace, engineFor } from './settings.js';
 
 /** Nothing is reported after `finished` or `failed`. */
 export interface RunListener {
@@ -9,61 +9,46 @@ export interface RunListener {
   failed(message: string): void;
 }
 
-/**
- * A run in its own worker. The worker ends with the run: the engine's memory never shrinks,
- * and its state is undefined after a trap.
- */
+// The first run starts sooner.
+prepareWorker('plain');
+
+/** A run in a worker of its own, which waits for another run afterwards. */
 export class Run {
   readonly #listener: RunListener;
-  #worker: Worker | undefined;
+  #worker: RunWorker | undefined;
 
   constructor(request: RunRequest, listener: RunListener) {
     this.#listener = listener;
-    this.#worker = new Worker(new URL('../worker/run.worker.ts', import.meta.url), {
-      type: 'module',
-    });
-    listen<FromRunWorker>(
-      this.#worker,
-      (message) => this.#receive(message),
-      (message) => this.#receive({ kind: 'failed', message }),
-    );
-    this.#post({ kind: 'start', request });
+    this.#worker = takeWorker(engineFor(request.key, request.filters));
+    this.#worker.start(request, (message) => this.#receive(message));
   }
 
-  /** Ends the run at once. Nothing more is reported. */
+  /** Ends the run. Nothing more is reported. */
   cancel(): void {
-    this.#worker?.terminate();
+    this.#worker?.cancel();
     this.#worker = undefined;
   }
 
   setPace(pace: Pace): void {
-    this.#post({ kind: 'pace', pace });
+    this.#worker?.post({ kind: 'pace', pace });
   }
 
   /** Runs this many lines, then pauses. */
   step(lines: number): void {
-    this.#post({ kind: 'step', lines });
-  }
-
-  #post(message: ToRunWorker): void {
-    this.#worker?.postMessage(message);
+    this.#worker?.post({ kind: 'step', lines });
   }
 
   #receive(message: FromRunWorker): void {
-    // Messages that a worker sent before its end may arrive after it.
-    if (this.#worker === undefined) {
-      return;
-    }
     switch (message.kind) {
       case 'progress':
         this.#listener.progress(message.snapshot, message.isPaused);
         break;
       case 'finished':
-        this.cancel();
+        this.#worker = undefined;
         this.#listener.finished(message.snapshot);
         break;
       case 'failed':
-        this.cancel();
+        this.#worker = undefined;
         this.#listener.failed(message.message);
         break;
     }

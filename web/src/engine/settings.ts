@@ -8,6 +8,17 @@ import type { KeySpec, LogPart } from '../wasm/dedupstore_wasm.js';
  */
 export type EngineKind = 'plain' | 'complete';
 
+/** A worker asks the page for a compiled engine. */
+export interface EngineWanted {
+  kind: 'engineWanted';
+  engine: EngineKind;
+}
+
+/** The answer. */
+export type EngineModule =
+  | { kind: 'engine'; engine: EngineKind; module: WebAssembly.Module }
+  | { kind: 'engineFailed'; engine: EngineKind; message: string };
+
 /** The filters that only the complete engine has. */
 const ONLY_COMPLETE = /^(quotient|growing|stamped|apbf|ibf[1-6]?|reinsert|admit)(:|$)/;
 
@@ -21,9 +32,23 @@ export function engineFor(
   return normalize || isRegex || isOther || importance !== null ? 'complete' : 'plain';
 }
 
+/** A file of a log. */
+export interface LogFile {
+  name: string;
+  content: Blob;
+}
+
+/** The files of a log, in the order in which they are read. */
+export type LogFiles = readonly LogFile[];
+
+/** The size of a log as it is stored. */
+export function sizeOf(log: LogFiles): number {
+  return log.reduce((sum, { content }) => sum + content.size, 0);
+}
+
 /** A log, and which keys of it are read. */
 export interface LogSource {
-  log: Blob;
+  log: LogFiles;
   /** The log's name in messages. */
   name: string;
   key: KeySpec;

@@ -15,7 +15,8 @@ export interface RunSettings {
   keyOptions: string[];
   /** The same with those for the importance of lines. */
   weightedOptions: string[];
-  log: string;
+  /** The names of the log's files, in order. */
+  files: string[];
 }
 
 export class ExportView {
@@ -108,13 +109,13 @@ export class ExportView {
 }
 
 function commands(outcome: Outcome, settings: RunSettings): string {
-  const { seed, log } = settings;
+  const { seed, files } = settings;
   const options = outcome.usesImportance ? settings.weightedOptions : settings.keyOptions;
   const memory = formatBytesExactly(Math.floor(outcome.memoryBits / 8));
   const create = ['dedupstore', 'create', 'seen.dds', '--filter', outcome.filter];
   // The store records the key, so that later commands need not name it.
   create.push('--memory', memory, '--seed', String(seed), ...options);
-  const filter = ['dedupstore', 'filter', 'seen.dds', log];
+  const filter = ['dedupstore', 'filter', 'seen.dds', ...files];
   return [create, filter].map(shellCommand).join('\n');
 }
 

@@ -1,7 +1,6 @@
 // The cells as a picture: which are in use, how old their values are, what has just changed,
 // and which cells the filter checks for the selected key.
 
-import { find } from '../ui/element.js';
 import { formatCounted, formatShare } from '../ui/number-format.js';
 import { type Box, GridLayout, isBit, shortValue } from './grid-layout.js';
 import type { InsideState } from './protocol.js';
@@ -23,20 +22,31 @@ interface Colours {
   selected: string;
 }
 
+export interface CellGridOptions {
+  /** Called for the cell under the pointer or the keyboard's cursor. Without it, cells are only shown. */
+  pointed?: (index: number | null) => void;
+  /** A picture of about this height is preferred. */
+  height?: number;
+}
+
 export class CellGrid {
-  readonly #canvas = find('inside-cells', HTMLCanvasElement);
-  readonly #pointed: (index: number | null) => void;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #options: CellGridOptions;
   #state: InsideState | undefined;
   #layout: GridLayout | undefined;
   #pointedIndex: number | null = null;
   /** The cell under the keyboard's cursor, while the canvas has the focus. */
   #cursor: number | null = null;
 
-  constructor(pointed: (index: number | null) => void) {
-    this.#pointed = pointed;
+  constructor(canvas: HTMLCanvasElement, options: CellGridOptions) {
+    this.#canvas = canvas;
+    this.#options = options;
     new ResizeObserver(() => this.#draw()).observe(this.#frame());
     // A canvas does not follow the style sheet.
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
+    if (options.pointed === undefined) {
+      return;
+    }
     this.#canvas.addEventListener('pointermove', (event) => this.#pointAt(event));
     this.#canvas.addEventListener('pointerdown', (event) => this.#pointAt(event));
     this.#canvas.addEventListener('pointerleave', () => this.#setPointed(null));
@@ -79,7 +89,7 @@ export class CellGrid {
   #setPointed(index: number | null): void {
     if (index !== this.#pointedIndex) {
       this.#pointedIndex = index;
-      this.#pointed(index);
+      this.#options.pointed?.(index);
     }
   }
 
@@ -90,7 +100,7 @@ export class CellGrid {
     if (state === undefined || width === 0 || context === null) {
       return;
     }
-    const layout = new GridLayout(state.cells, state.values.length, width);
+    const layout = new GridLayout(state.cells, state.values.length, width, this.#options.height);
     this.#layout = layout;
     const scale = window.devicePixelRatio;
     this.#canvas.width = Math.round(width * scale);

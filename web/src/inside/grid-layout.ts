@@ -33,12 +33,17 @@ export class GridLayout {
   readonly #lines: number;
   readonly #across: number;
 
-  constructor(cells: CellLayout, count: number, fullWidth: number) {
+  constructor(
+    cells: CellLayout,
+    count: number,
+    fullWidth: number,
+    preferredHeight: number = PREFERRED_HEIGHT,
+  ) {
     const width = fullWidth - 2 * MARGIN;
     this.#rowCells = cells.rowCells;
     this.#count = count;
     this.#cell = isBit(cells)
-      ? bitSize(count, width)
+      ? bitSize(count, width, preferredHeight)
       : { width: Math.max(TEXT_HEIGHT, shownDigits(cells) * DIGIT_WIDTH + 5), height: TEXT_HEIGHT };
     const fitting = Math.max(1, Math.floor((width + GAP) / (this.#cell.width + GAP)));
     // A multiple of eight is easier to count.
@@ -140,8 +145,12 @@ function shownDigits(cells: CellLayout): number {
   return holdsFingerprints(cells) ? SHOWN_DIGITS : String(cells.maxValue).length;
 }
 
-function bitSize(count: number, width: number): { width: number; height: number } {
-  const fitting = Math.floor(Math.sqrt((width * PREFERRED_HEIGHT) / count)) - GAP;
+function bitSize(
+  count: number,
+  width: number,
+  preferredHeight: number,
+): { width: number; height: number } {
+  const fitting = Math.floor(Math.sqrt((width * preferredHeight) / count)) - GAP;
   const size = Math.max(MIN_BIT_SIZE, Math.min(MAX_BIT_SIZE, fitting));
   return { width: size, height: size };
 }

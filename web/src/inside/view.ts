@@ -37,7 +37,9 @@ export class InsideView {
   readonly #summary = find('inside-summary', HTMLElement);
   readonly #status = find('inside-status', HTMLElement);
   readonly #cellText = find('inside-cell-text', HTMLElement);
-  readonly #grid = new CellGrid((index) => this.#pointAt(index));
+  readonly #grid = new CellGrid(find('inside-cells', HTMLCanvasElement), {
+    pointed: (index) => this.#pointAt(index),
+  });
   readonly #cellTable = new CellTable();
   readonly #recent = new KeyList((observed) => this.#select(observed));
   readonly #falsePositives = new MistakeTable('inside-fp', 'New keys skipped', (observed) =>

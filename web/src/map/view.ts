@@ -2,7 +2,7 @@
 
 import type { QueryClient } from '../engine/queries.js';
 import type { RunRequest } from '../engine/run-protocol.js';
-import type { FilterSetting } from '../engine/settings.js';
+import type { FilterSetting, LogFiles } from '../engine/settings.js';
 import { create, filterName, find } from '../ui/element.js';
 import { formatBytes, formatCount, formatShare } from '../ui/number-format.js';
 import { seriesInOrder, seriesOf, swatch } from '../ui/palette.js';
@@ -54,7 +54,7 @@ export class MapView {
   #plans: MapPlan[] = [];
   #request: RunRequest | undefined;
   /** The log of the points that are drawn. */
-  #drawnLog: Blob | undefined;
+  #drawnLog: LogFiles | undefined;
   #points: MapPoint[] = [];
   #sweep: Sweep | undefined;
   /** Counts the sweeps, so that one that was stopped while it started does not run. */

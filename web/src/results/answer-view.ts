@@ -22,6 +22,7 @@ export class AnswerView {
     // Screen readers speak the sentence, so it changes once per run.
     if (isLast) {
       this.#sentence.replaceChildren(...sentence(snapshot));
+      performance.mark('answer');
     }
     this.#table.hidden = false;
     this.#fillTable(snapshot);

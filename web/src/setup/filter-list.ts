@@ -12,6 +12,8 @@ const INITIAL = ['bloom', 'stable', 'rlbsbf', 'blocked', 'word'];
 export interface FilterListHost {
   /** Called if a filter is wanted that is not available. */
   needMore(): void;
+  /** Called if the complete engine has no filter of a name either. */
+  unknown(specs: string[]): void;
   /** Called if a filter was added or removed. */
   changed(): void;
 }
@@ -39,7 +41,12 @@ export class FilterList {
       ...descriptions.map(({ name, title }) => create('option', { value: name }, title)),
     );
     this.#choice.value = chosen === '' ? (descriptions[0]?.name ?? '') : chosen;
-    this.#unknown.splice(0).forEach((spec) => this.#addSpec(spec));
+    const isKnown = this.#unknown.map((spec) => this.#addSpec(spec));
+    const unknown = this.#unknown.filter((_, index) => isKnown[index] !== true);
+    this.#unknown = [];
+    if (unknown.length > 0) {
+      this.#host.unknown(unknown);
+    }
   }
 
   /** Sets the available filters and adds a few of them. */

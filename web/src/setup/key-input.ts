@@ -8,6 +8,7 @@ import { InvalidInput } from '../ui/invalid-input.js';
 import { formatCount, formatCounted } from '../ui/number-format.js';
 import type { KeyCandidate, KeyPart, KeySpec, LogExamination } from '../wasm/dedupstore_wasm.js';
 import { ImportanceInput } from './importance-input.js';
+import { showLogError } from './log-error.js';
 import type { Log } from './log-input.js';
 
 /** The choices that need text, with the labels of the choice and of the text. */
@@ -19,6 +20,8 @@ const TYPED = {
 type Typed = keyof typeof TYPED;
 const EXAMPLE = '`HTTP://A.example:80/x#y` then counts as `http://a.example/x`.';
 const LOADING = 'Loading the complete engine.';
+/** The preview follows typing after this pause. */
+const TYPING_MILLISECONDS = 150;
 const WHOLE_LINE: KeyCandidate = { label: 'The whole line', part: 'line' };
 
 export class KeyInput {
@@ -41,6 +44,9 @@ export class KeyInput {
   /** A key from a link, to be used for the next log. */
   #nextKey: KeySpec | undefined;
   #examining: Promise<void> = Promise.resolve();
+  #typingTimer: ReturnType<typeof setTimeout> | undefined;
+  /** What is wrong with the key, beside the input. */
+  readonly #error = create('p', { id: 'key-error', class: 'warning error', role: 'status' });
   #lastQuery = 0;
 
   /** Called when a new log has been examined. */
@@ -53,9 +59,15 @@ export class KeyInput {
       this.#showTyped();
       this.#examineKey();
     });
-    for (const input of [this.#typed, this.#delimiter, this.#normalize]) {
+    for (const input of [this.#delimiter, this.#normalize]) {
       input.addEventListener('change', () => this.#examineKey());
     }
+    this.#typed.addEventListener('input', () => {
+      clearTimeout(this.#typingTimer);
+      this.#typingTimer = setTimeout(() => this.#examineKey(), TYPING_MILLISECONDS);
+    });
+    this.#typedRow.after(this.#error);
+    this.#typed.setAttribute('aria-describedby', this.#error.id);
     this.#showTyped();
     this.#showEffect(EXAMPLE);
   }
@@ -68,14 +80,21 @@ export class KeyInput {
     this.#query(key, true);
   }
 
-  /** Sets a key, as from a link. */
-  restore(key: KeySpec): void {
-    this.#nextKey = key;
+  /** Sets a key, as from a link: for the next log, or for the present one. */
+  restore(key: KeySpec, isForNextLog: boolean): void {
     this.#select(key);
+    if (isForNextLog) {
+      this.#nextKey = key;
+    } else {
+      this.#query(key, true);
+    }
   }
 
   /** Returns the key after the log has been examined. */
   async settled(): Promise<KeySpec> {
+    if (this.#typingTimer !== undefined) {
+      this.#examineKey();
+    }
     await this.#examining;
     return this.spec();
   }
@@ -126,12 +145,14 @@ export class KeyInput {
   }
 
   #examineKey(): void {
+    clearTimeout(this.#typingTimer);
+    this.#typingTimer = undefined;
     try {
       this.#query(this.spec(), false);
     } catch (error) {
-      // The field numbers are not typed yet. A run would show an error.
-      this.#showEffect(error instanceof Error ? error.message : '');
-      this.#preview.replaceChildren();
+      // The field numbers are not typed yet. An answer to an earlier query would be out of date.
+      this.#lastQuery += 1;
+      this.#showError(error instanceof Error ? error.message : '');
     }
   }
 
@@ -146,19 +167,23 @@ export class KeyInput {
     if (key !== null && engineFor(key) === 'complete' && !this.#queries.hasComplete) {
       this.#showEffect(LOADING);
     }
-    const query = { kind: 'examine', log: log.content, name: log.name, key } as const;
+    const query = { kind: 'examine', log: log.content, key } as const;
     this.#examining = this.#queries.ask(query).then(
-      ({ examination }) => {
-        if (id === this.#lastQuery) {
+      ({ examination, logError }) => {
+        if (id !== this.#lastQuery) {
+          return;
+        }
+        if (examination === null) {
+          this.#showError('');
+          this.#format.textContent = '';
+          showLogError(logError);
+        } else {
           this.#show(examination, setsInputs);
         }
       },
       (error: Error) => {
         if (id === this.#lastQuery) {
-          this.#showEffect(error.message);
-          this.#format.textContent = '';
-          this.#warning.replaceChildren();
-          this.#preview.replaceChildren();
+          this.#showError(error.message);
         }
       },
     );
@@ -169,6 +194,8 @@ export class KeyInput {
     this.#options = examination.options;
     this.#weightedOptions = examination.weightedOptions;
     this.#fillChoice();
+    this.#showError('');
+    showLogError('');
     if (setsInputs) {
       this.#select(examination.key);
       this.examined(examination);
@@ -187,6 +214,14 @@ export class KeyInput {
           ),
     );
     this.#preview.replaceChildren(...rows);
+  }
+
+  /** Shows what is wrong with the key in place of its preview; '' if nothing is. */
+  #showError(text: string): void {
+    this.#error.replaceChildren(...withCode(text));
+    this.#typed.ariaInvalid = String(text !== '' && !this.#typedRow.hidden);
+    this.#warning.replaceChildren();
+    this.#preview.replaceChildren();
   }
 
   #showEffect(text: string): void {

@@ -1,15 +1,19 @@
 // The log: chosen, dropped, pasted, or a generated sample.
 
 import type { QueryClient } from '../engine/queries.js';
+import { type LogFiles, sizeOf } from '../engine/settings.js';
 import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import { formatBytes } from '../ui/number-format.js';
 import type { KeySpec } from '../wasm/dedupstore_wasm.js';
+import { logNameOf, rotationOrder } from './rotated-logs.js';
 import { SAMPLES, type Sample } from './samples.js';
 
 export interface Log {
+  /** The name in messages. */
   name: string;
-  content: Blob;
+  /** The files, in the order in which they are read. */
+  content: LogFiles;
   /** The id of the sample; null if the log is not a sample. */
   sample: string | null;
   /** Null for the most likely key. */
@@ -31,11 +35,14 @@ export class LogInput {
   readonly #queries: QueryClient;
   readonly #listener: LogListener;
   #log: Log | undefined;
+  /** Counts the requests, so that a slow sample does not replace a later log. */
+  #lastRequest = 0;
 
   constructor(queries: QueryClient, listener: LogListener) {
     this.#queries = queries;
     this.#listener = listener;
-    this.#file.addEventListener('change', () => this.#useFiles(this.#file.files));
+    this.#file.multiple = true;
+    this.#file.addEventListener('change', () => this.#useFiles([...(this.#file.files ?? [])]));
     find('paste-use', HTMLButtonElement).addEventListener('click', () => this.#usePasted());
     const samples = SAMPLES.map((sample) => {
       const button = create('button', { type: 'button', id: `sample-${sample.id}` }, sample.title);
@@ -53,32 +60,39 @@ export class LogInput {
     return this.#log;
   }
 
+  /** Whether a log has been chosen. */
+  get isChosen(): boolean {
+    return this.#log !== undefined;
+  }
+
   /** The id of the sample in use; null if the log is not a sample. */
   get sample(): string | null {
     return this.#log?.sample ?? null;
   }
 
-  loadSample(id: string): void {
+  /** Returns false if there is no such sample. */
+  loadSample(id: string): boolean {
     const sample = SAMPLES.find((sample) => sample.id === id);
     if (sample !== undefined) {
       void this.#loadSample(sample);
     }
+    return sample !== undefined;
   }
 
   #use(log: Log): void {
+    this.#lastRequest += 1;
     this.#log = log;
-    this.#name.value = `${log.name}, ${formatBytes(log.content.size)}`;
+    const names = log.content.map(({ name }) => name).join(', ');
+    const size = formatBytes(sizeOf(log.content));
+    this.#name.value = log.content.length > 1 ? `${log.name} (${names}), ${size}` : `${log.name}, ${size}`;
     this.#listener.showError('');
     this.#listener.logChanged(log);
   }
 
-  #useFiles(files: FileList | null | undefined): void {
-    const [file, ...others] = files ?? [];
-    if (file !== undefined) {
-      this.#use({ name: file.name, content: file, sample: null, key: null });
-    }
-    if (others.length > 0) {
-      this.#listener.showError(`Only one log can be used: ${file?.name} was chosen.`);
+  #useFiles(files: File[]): void {
+    if (files.length > 0) {
+      const content = rotationOrder(files.map((file) => ({ name: file.name, content: file })));
+      this.#use({ name: logNameOf(content), content, sample: null, key: null });
     }
   }
 
@@ -88,14 +102,20 @@ export class LogInput {
       this.#listener.showError('There are no lines to use: paste some first.');
       return;
     }
-    this.#use({ name: 'pasted lines', content: new Blob([text]), sample: null, key: null });
+    const name = 'pasted lines';
+    this.#use({ name, content: [{ name, content: new Blob([text]) }], sample: null, key: null });
   }
 
   async #loadSample(sample: Sample): Promise<void> {
+    this.#lastRequest += 1;
+    const request = this.#lastRequest;
     try {
       const { log } = await this.#queries.ask({ kind: 'generate', sample: sample.spec });
-      const { fileName, id, key } = sample;
-      this.#use({ name: fileName, content: log, sample: id, key: key ?? null });
+      if (request !== this.#lastRequest) {
+        return;
+      }
+      const { fileName: name, id, key } = sample;
+      this.#use({ name, content: [{ name, content: log }], sample: id, key: key ?? null });
       // Otherwise choosing the same file again would not be noticed.
       this.#file.value = '';
     } catch (error) {
@@ -121,7 +141,7 @@ export class LogInput {
       event.preventDefault();
       highlight(false);
       if (!this.#listener.storeDropped(event.dataTransfer)) {
-        this.#useFiles(event.dataTransfer?.files);
+        this.#useFiles([...(event.dataTransfer?.files ?? [])]);
       }
     });
   }

@@ -44,7 +44,7 @@ export class StoreDownload {
       return;
     }
     const { log, name: logName, key, seed } = this.#offer;
-    const build = { name: STORE_NAME, log, logName, key, seed, ...setting };
+    const build = { name: STORE_NAME, log, key, seed, ...setting };
     const pending = buildStore(build, (share) => {
       this.#progress.value = share;
     });

@@ -1,6 +1,6 @@
 // Messages between the page and the worker for stores.
 
-import type { FilterSetting } from '../engine/settings.js';
+import type { FilterSetting, LogFiles } from '../engine/settings.js';
 import type { KeySpec } from '../wasm/dedupstore_wasm.js';
 
 /** The only message to the worker. */
@@ -20,8 +20,7 @@ export type FromStoreWorker =
 export interface BuildRequest extends FilterSetting {
   /** The name of its directory. */
   name: string;
-  log: Blob;
-  logName: string;
+  log: LogFiles;
   key: KeySpec;
   seed: number;
 }

@@ -1,6 +1,7 @@
 // Gives advice for a log: reads it once and tries filters on a sample of its keys.
 
 import type { AdviceRequest, FromAdviceWorker } from '../advice/protocol.js';
+import { sizeOf } from '../engine/settings.js';
 import { errorMessage } from './error-message.js';
 import { loadEngine } from './load-engine.js';
 import { chunksOf } from './log-chunks.js';
@@ -17,10 +18,10 @@ async function advise(request: AdviceRequest): Promise<void> {
   const { Adviser } = await loadEngine('complete');
   const adviser = new Adviser(request.key, request.part);
   let reportedAt = performance.now();
-  for await (const { bytes, readBytes } of chunksOf(request.log, request.name)) {
+  for await (const { bytes, readBytes } of chunksOf(request.log)) {
     adviser.feed(bytes);
     if (performance.now() - reportedAt >= PROGRESS_MILLISECONDS) {
-      post({ kind: 'progress', share: readBytes / request.log.size });
+      post({ kind: 'progress', share: readBytes / sizeOf(request.log) });
       reportedAt = performance.now();
     }
     if (adviser.isComplete) {

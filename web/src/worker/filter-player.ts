@@ -47,8 +47,7 @@ export class FilterPlayer {
   }
 
   async run(): Promise<void> {
-    const { log, name } = this.#request;
-    for await (const { bytes } of chunksOf(log, name)) {
+    for await (const { bytes } of chunksOf(this.#request.log)) {
       for (let start = 0; start < bytes.length; start += FEED_BYTES) {
         this.#filter.feed(bytes.subarray(start, start + FEED_BYTES));
         await this.#observePending();

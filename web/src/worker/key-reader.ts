@@ -2,7 +2,7 @@
 
 import type { KeyFeed } from '../wasm/dedupstore_wasm.js';
 import type { KeyBatch, KeyRequest } from './key-protocol.js';
-import type { Engine } from './load-engine.js';
+import { type Engine, engineBytes } from './load-engine.js';
 import { type Chunk, chunksOf } from './log-chunks.js';
 
 /** Enough lines to detect a time in them. */
@@ -27,7 +27,7 @@ export class KeyReader {
 
   constructor(engine: Engine, request: KeyRequest) {
     this.#feed = new engine.KeyFeed(request.seed, request.key, request.part);
-    this.#chunks = chunksOf(request.log, request.name);
+    this.#chunks = chunksOf(request.log);
   }
 
   async next(lines: number): Promise<KeyBatch> {
@@ -46,7 +46,21 @@ export class KeyReader {
     const isDue = performance.now() - this.#profiledAt >= PROFILE_MILLISECONDS;
     const profile = isFew || isDue || this.#isLast ? this.#profile() : null;
     const [readBytes, isLast] = [this.#readBytes, this.#isLast];
-    return { fingerprints, first, importance, readBytes, profile, isLast };
+    return {
+      fingerprints,
+      first,
+      importance,
+      readBytes,
+      profile,
+      isLast,
+      engineBytes: engineBytes(),
+    };
+  }
+
+  /** Closes the log and frees the engine's memory. */
+  async close(): Promise<void> {
+    this.#feed.free();
+    await this.#chunks.return(undefined);
   }
 
   async #nextChunk(): Promise<void> {

@@ -1,8 +1,10 @@
 // The keys of a log for a run. Another worker finds them: it reads, splits and hashes lines
 // and knows the truth on one core, while the filters run on another. The results do not
-// depend on that. The worker ends with the worker of the run.
+// depend on that. The worker is kept between runs.
 
+import type { EngineKind, EngineModule, EngineWanted } from '../engine/settings.js';
 import type { FromKeyWorker, KeyBatch, KeyRequest, ToKeyWorker } from './key-protocol.js';
+import { engineModule } from './load-engine.js';
 
 interface Pending {
   resolve(batch: KeyBatch): void;
@@ -11,23 +13,41 @@ interface Pending {
 
 export class KeySource {
   readonly #worker = new Worker(new URL('./keys.worker.ts', import.meta.url), { type: 'module' });
-  readonly #requested: Promise<KeyBatch>[] = [];
-  readonly #pending: Pending[] = [];
+  #requested: Promise<KeyBatch>[] = [];
+  #pending: Pending[] = [];
+  #run = 0;
+  #failure: string | undefined;
+  /** The memory of the worker's engine. */
+  engineBytes = 0;
 
-  constructor({ log, name, key, part, seed }: KeyRequest) {
-    this.#worker.onmessage = ({ data }: MessageEvent<FromKeyWorker>) => {
-      if (data.kind === 'failed') {
-        this.#fail(data.message);
-      } else {
-        this.#pending.shift()?.resolve(data.batch);
+  constructor(engine: EngineKind) {
+    this.#worker.onmessage = ({ data }: MessageEvent<FromKeyWorker | EngineWanted>) => {
+      if (data.kind === 'engineWanted') {
+        void this.#provide(data.engine);
+      } else if (data.run === this.#run) {
+        this.#receive(data);
       }
     };
     this.#worker.onerror = (event) => {
       event.preventDefault();
       const reason = event.message || 'its script did not load';
-      this.#fail(`The engine could not be started: ${reason}.`);
+      this.#failure = `The engine could not be started: ${reason}.`;
+      this.#fail(this.#failure);
     };
-    this.#post({ kind: 'start', request: { log, name, key, part, seed } });
+    this.#post({ kind: 'prepare', engine });
+  }
+
+  /** Whether the worker can no longer be used. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  /** Opens a log, in place of the one before. */
+  open({ log, name, key, part, seed }: KeyRequest): void {
+    this.#run += 1;
+    this.#requested = [];
+    this.#pending = [];
+    this.#post({ kind: 'open', run: this.#run, request: { log, name, key, part, seed } });
   }
 
   /** Returns the next keys, and keeps this many batches requested. */
@@ -38,11 +58,10 @@ export class KeySource {
     return this.#requested.shift() ?? this.#request(lines);
   }
 
-  close(): void {
-    this.#worker.terminate();
-  }
-
   #request(lines: number): Promise<KeyBatch> {
+    if (this.#failure !== undefined) {
+      return Promise.reject(new Error(this.#failure));
+    }
     const batch = new Promise<KeyBatch>((resolve, reject) => {
       this.#pending.push({ resolve, reject });
     });
@@ -50,6 +69,30 @@ export class KeySource {
     batch.catch(() => undefined);
     this.#post({ kind: 'next', lines });
     return batch;
+  }
+
+  #receive(message: FromKeyWorker): void {
+    if (message.kind === 'batch') {
+      this.engineBytes = message.batch.engineBytes;
+      this.#pending.shift()?.resolve(message.batch);
+      return;
+    }
+    if (message.isTrap) {
+      this.#failure = message.message;
+    }
+    this.#fail(message.message);
+  }
+
+  /** The page has compiled the engine. */
+  async #provide(engine: EngineKind): Promise<void> {
+    let answer: EngineModule;
+    try {
+      answer = { kind: 'engine', engine, module: await engineModule(engine) };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      answer = { kind: 'engineFailed', engine, message };
+    }
+    this.#worker.postMessage(answer);
   }
 
   #fail(message: string): void {

@@ -17,9 +17,14 @@ export class Pacer {
   #startPosition = 0;
   #position = 0;
   #wake: (() => void) | undefined;
+  #isCancelled = false;
 
   constructor(pace: Pace) {
     this.#pace = pace;
+  }
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
   }
 
   get isFull(): boolean {
@@ -28,6 +33,12 @@ export class Pacer {
 
   get isPaused(): boolean {
     return this.#pace.kind === 'paused' && this.#stepEnd === undefined;
+  }
+
+  /** The run ends at its next check. */
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#wake?.();
   }
 
   setPace(pace: Pace): void {
@@ -73,7 +84,7 @@ export class Pacer {
   }
 
   mustWait(): boolean {
-    return this.isPaused || this.#millisecondsAhead() > 0;
+    return !this.#isCancelled && (this.isPaused || this.#millisecondsAhead() > 0);
   }
 
   /** Waits until the run may continue, or until the pace changes. */

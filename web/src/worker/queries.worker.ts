@@ -1,10 +1,17 @@
 // Answers queries about filters and logs.
 
-import type { Answer, FromQueryWorker, Query, ToQueryWorker } from '../engine/query-protocol.js';
+import type {
+  Answer,
+  CalculatorResult,
+  FromQueryWorker,
+  Query,
+  ToQueryWorker,
+} from '../engine/query-protocol.js';
 import type { EngineKind } from '../engine/settings.js';
+import type { CalculatorInput } from '../wasm/dedupstore_wasm.js';
 import { errorMessage } from './error-message.js';
 import { type Engine, loadEngine } from './load-engine.js';
-import { headOf } from './log-chunks.js';
+import { type Head, headOf } from './log-chunks.js';
 
 /** Enough lines to recognize the format and to measure the effect of normalization. */
 const HEAD_BYTES = 512 << 10;
@@ -55,18 +62,32 @@ async function answer(engine: Engine, query: Query): Promise<Answer> {
       );
       return { kind: 'checkSettings', errors };
     }
+    case 'calculate': {
+      const results = query.filters.map((filter) => calculated(engine, filter, query.given));
+      return { kind: 'calculate', results };
+    }
+    case 'calculatedFilters':
+      return { kind: 'calculatedFilters', filters: engine.calculatedFilters() };
     case 'examine': {
-      const head = await headOf(query.log, query.name, HEAD_BYTES);
-      const totalBytes = head.length < HEAD_BYTES ? head.length : decompressedBytes(query);
-      const examination = engine.examineLog(head, query.key, PREVIEW_ROWS, totalBytes);
-      return { kind: 'examine', examination };
+      let head: Head;
+      try {
+        head = await headOf(query.log, HEAD_BYTES);
+      } catch (error) {
+        return { kind: 'examine', examination: null, logError: errorMessage(error) };
+      }
+      const { bytes, totalBytes } = head;
+      const examination = engine.examineLog(bytes, query.key, PREVIEW_ROWS, totalBytes);
+      return { kind: 'examine', examination, logError: null };
     }
   }
 }
 
-/** An estimate: logs are compressed to about a sixth. */
-function decompressedBytes({ log, name }: { log: Blob; name: string }): number {
-  return /\.gz$/i.test(name) ? log.size * 6 : log.size;
+function calculated(engine: Engine, name: string, given: CalculatorInput): CalculatorResult {
+  try {
+    return { name, calculated: engine.calculateFilter(name, given), error: null };
+  } catch (error) {
+    return { name, calculated: null, error: errorMessage(error) };
+  }
 }
 
 function post(message: FromQueryWorker): void {

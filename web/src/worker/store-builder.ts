@@ -1,6 +1,7 @@
 // Builds a store that has observed a log, as a tar file. The log is read again: a run keeps
 // no audit.
 
+import { sizeOf } from '../engine/settings.js';
 import type { BuildRequest } from '../store/protocol.js';
 import type { StoreBuilder } from '../wasm/dedupstore_wasm.js';
 import type { Engine } from './load-engine.js';
@@ -17,13 +18,13 @@ export async function buildStore(
   request: BuildRequest,
   reportShare: (share: number) => void,
 ): Promise<Blob> {
-  const { log, logName, key, filter, memoryBits, seed } = request;
+  const { log, key, filter, memoryBits, seed } = request;
   const builder = new engine.StoreBuilder(filter, memoryBits, seed, key);
   let reportedAt = performance.now();
-  for await (const { bytes, readBytes } of chunksOf(log, logName)) {
+  for await (const { bytes, readBytes } of chunksOf(log)) {
     builder.feed(bytes);
     if (performance.now() - reportedAt >= PROGRESS_MILLISECONDS) {
-      reportShare(readBytes / log.size);
+      reportShare(readBytes / sizeOf(log));
       reportedAt = performance.now();
     }
   }

@@ -3,7 +3,8 @@
 
 import type { StoreFiles } from '../store/protocol.js';
 import type { Engine } from './load-engine.js';
-import { UnreadableFile, decompressedChunksOf } from './log-chunks.js';
+import { UnreadableFile } from './file-format.js';
+import { decompressedChunksOf } from './log-chunks.js';
 import { type TarFile, readTar } from './tar.js';
 
 /** Read beyond the requested bytes, doubled with each request: logs are read piece by piece. */

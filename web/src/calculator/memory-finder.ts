@@ -1,0 +1,86 @@
+// Finds the memory for filters on a log, in a worker that keeps the keys of the log.
+
+import { listen } from '../engine/listen.js';
+import type { LogSource } from '../engine/settings.js';
+import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
+import type { FromMemoryWorker, MemorySearch, ToMemoryWorker } from './protocol.js';
+
+export interface FinderListener {
+  reading(share: number): void;
+  /** Null if no memory is enough. The search used one key in `oneKeyIn`. */
+  found(filter: string, memory: EnoughMemory | null, oneKeyIn: number): void;
+  finished(): void;
+  failed(message: string): void;
+}
+
+export class MemoryFinder {
+  #worker: Worker | undefined;
+  /** What the worker has read. */
+  #openLog: LogSource['log'] | undefined;
+  #openSettings = '';
+  #lastId = 0;
+
+  /** Ends the search before. */
+  search(
+    source: LogSource & { seed: number },
+    search: MemorySearch,
+    listener: FinderListener,
+  ): void {
+    const { log, name, key, part, seed } = source;
+    const settings = JSON.stringify({ key, part, seed });
+    this.#lastId += 1;
+    const id = this.#lastId;
+    if (this.#worker === undefined || this.#openLog !== log || this.#openSettings !== settings) {
+      this.stop();
+      this.#worker = new Worker(new URL('../worker/memory.worker.ts', import.meta.url), {
+        type: 'module',
+      });
+      this.#openLog = log;
+      this.#openSettings = settings;
+      this.#post({ kind: 'open', log: { log, name, key, part, seed } });
+    }
+    const fail = (message: string) => {
+      this.stop();
+      listener.failed(message);
+    };
+    listen<FromMemoryWorker>(
+      this.#worker,
+      (message) => {
+        if (message.kind === 'reading') {
+          listener.reading(message.share);
+        } else if (message.id === id) {
+          receive(message, listener, fail);
+        }
+      },
+      fail,
+    );
+    this.#post({ kind: 'search', id, search });
+  }
+
+  stop(): void {
+    this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  #post(message: ToMemoryWorker): void {
+    this.#worker?.postMessage(message);
+  }
+}
+
+function receive(
+  message: Exclude<FromMemoryWorker, { kind: 'reading' }>,
+  listener: FinderListener,
+  fail: (message: string) => void,
+): void {
+  switch (message.kind) {
+    case 'found':
+      listener.found(message.filter, message.memory, message.oneKeyIn);
+      break;
+    case 'finished':
+      listener.finished();
+      break;
+    case 'failed':
+      fail(message.message);
+      break;
+  }
+}

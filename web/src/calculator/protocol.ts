@@ -1,0 +1,28 @@
+// Messages between the page and the worker that finds memory for filters on a log.
+
+import type { LogSource } from '../engine/settings.js';
+import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
+
+/** A log whose keys are read for searches. */
+export interface SearchedLog extends LogSource {
+  seed: number;
+}
+
+export interface MemorySearch {
+  filters: string[];
+  /** The share of lines with a wrong verdict. */
+  maxError: number;
+}
+
+export type ToMemoryWorker =
+  /** Opens a log, in place of the one before. */
+  | { kind: 'open'; log: SearchedLog }
+  | { kind: 'search'; id: number; search: MemorySearch };
+
+export type FromMemoryWorker =
+  /** The share of the log that was read. */
+  | { kind: 'reading'; share: number }
+  /** Null if no memory is enough. */
+  | { kind: 'found'; id: number; filter: string; memory: EnoughMemory | null; oneKeyIn: number }
+  | { kind: 'finished'; id: number }
+  | { kind: 'failed'; id: number; message: string };
