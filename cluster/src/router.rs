@@ -405,6 +405,9 @@ pub(crate) fn text(value: &Value) -> String {
 fn refusal(node: &str, error: &redis::RedisError) -> ClusterError {
     let reason = error.to_string();
     let node = node.to_owned();
+    if error.is_io_error() {
+        return ClusterError::Connect { node, reason };
+    }
     if reason.contains("NOAUTH") || reason.contains("WRONGPASS") {
         return ClusterError::Login { node, reason };
     }

@@ -66,6 +66,7 @@ impl Server {
             .args(options)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .expect("a shell");
         Server {

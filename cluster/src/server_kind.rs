@@ -1,0 +1,29 @@
+//! What answers at an address: Redis or Valkey, or `dedupstore serve`.
+
+use crate::address::ClusterAddress;
+use crate::error::ClusterError;
+use crate::node::Access;
+use crate::router::text;
+
+/// What answers at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerKind {
+    /// Redis or Valkey, or something that speaks like it: a store is kept there in slices.
+    Redis,
+    /// `dedupstore serve`, which owns its stores.
+    Serve,
+}
+
+impl ServerKind {
+    /// Asks the server: `INFO server` of `dedupstore serve` has a line `dedupstore_version`. A server
+    /// that does not answer `INFO` is a Redis.
+    pub fn of(address: &ClusterAddress, access: &Access) -> Result<Self, ClusterError> {
+        let mut node = access.connect(&address.host, address.port)?;
+        let answer = node.call(redis::cmd("INFO").arg("server"), access.answer_timeout);
+        let is_serve = answer.is_ok_and(|it| text(&it).contains("dedupstore_version:"));
+        Ok(match is_serve {
+            true => ServerKind::Serve,
+            false => ServerKind::Redis,
+        })
+    }
+}
