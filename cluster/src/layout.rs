@@ -134,6 +134,11 @@ impl Layout {
         Ok(plan)
     }
 
+    /// Returns the number of cells of a key: k of a Bloom filter, 1 of a table of slots.
+    pub fn cells_per_key(&self) -> u64 {
+        self.plan().map_or(1, |plan| plan.cells_per_key() as u64)
+    }
+
     /// Returns the text that is recorded.
     pub(crate) fn to_json(&self) -> String {
         json!({

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use dedupstore::sites::SiteVerdict;
-use dedupstore::{Fingerprint, SeenSet};
+use dedupstore::store::{Medium, Store};
+use dedupstore::{Fingerprint, Observation, SeenSet, Verdict};
 
 use crate::error::ClusterError;
 use crate::store::ClusterStore;
@@ -31,6 +32,18 @@ impl Leaf for SeenSet {
             self.observe_fingerprint(key);
         }
         Ok(())
+    }
+}
+
+impl<M: Medium> Leaf for Store<M> {
+    fn contains(&self, key: Fingerprint) -> bool {
+        self.contains_fingerprint(key).is_seen()
+    }
+
+    fn record(&mut self, keys: &[Fingerprint]) -> Result<(), ClusterError> {
+        let observations: Vec<Observation> = keys.iter().map(|&key| key.into()).collect();
+        let mut verdicts = vec![Verdict::New; observations.len()];
+        Ok(self.observe_batch(&observations, &mut verdicts)?)
     }
 }
 

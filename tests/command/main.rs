@@ -5,6 +5,8 @@
 
 mod advice;
 mod clock_jumps;
+#[cfg(unix)]
+mod cluster;
 mod completions;
 mod compressed_inputs;
 mod contains;
@@ -20,6 +22,10 @@ mod long_lines;
 mod maintenance;
 mod processes;
 mod readme;
+#[cfg(unix)]
+#[path = "../cluster/servers.rs"]
+#[allow(dead_code)]
+mod redis_servers;
 mod recorded_keys;
 mod reproduce;
 mod run_command;
