@@ -49,6 +49,8 @@ fn resolve(text: &str) -> Result<RemoteAddress, Failure> {
             other => Ok(other),
         },
         Ok(ServerKind::Redis) => Ok(RemoteAddress::Cluster(address, Box::new(access))),
+        // The client of `serve` says more about certificates.
+        Err(ClusterError::Connect { .. }) if address.tls => of_serve(),
         Err(error) => Err(failed(error)),
     }
 }

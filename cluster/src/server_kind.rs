@@ -20,7 +20,17 @@ impl ServerKind {
     pub fn of(address: &ClusterAddress, access: &Access) -> Result<Self, ClusterError> {
         let mut node = access.connect(&address.host, address.port)?;
         let answer = node.call(redis::cmd("INFO").arg("server"), access.answer_timeout);
-        let is_serve = answer.is_ok_and(|it| text(&it).contains("dedupstore_version:"));
+        let is_serve = match answer {
+            Ok(answer) => text(&answer).contains("dedupstore_version:"),
+            // With TLS, a certificate that is not trusted shows only now.
+            Err(error) if error.is_io_error() => {
+                return Err(ClusterError::Connect {
+                    node: address.node(),
+                    reason: error.to_string(),
+                });
+            }
+            Err(_) => false,
+        };
         Ok(match is_serve {
             true => ServerKind::Serve,
             false => ServerKind::Redis,
