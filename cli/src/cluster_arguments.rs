@@ -79,9 +79,11 @@ impl AcknowledgementArguments {
 fn slicing(text: &str) -> Result<Slicing, String> {
     match text.parse() {
         Ok(slices) => Ok(Slicing::Horizontal { slices }),
-        Err(_) => text.parse().map_err(|error: dedupstore::sites::SlicingError| {
-            format!("expected a number of slices; {error}")
-        }),
+        Err(_) => text
+            .parse()
+            .map_err(|error: dedupstore::sites::SlicingError| {
+                format!("expected a number of slices; {error}")
+            }),
     }
 }
 
@@ -99,13 +101,17 @@ pub fn create(
     }
     let spec = match &filter.filter {
         Some(given) => given.with_window(None)?,
-        None => FILTER.parse::<FilterSpec>().map_err(|error| Failure::Usage(error.to_string()))?,
+        None => FILTER
+            .parse::<FilterSpec>()
+            .map_err(|error| Failure::Usage(error.to_string()))?,
     };
     let memory = filter.memory.unwrap_or(DEFAULT_MEMORY.bytes());
     let options = CreateOptions {
         filter: spec,
         memory_bits: memory.saturating_mul(8),
-        slicing: cluster.slices.unwrap_or(Slicing::Horizontal { slices: SLICES }),
+        slicing: cluster
+            .slices
+            .unwrap_or(Slicing::Horizontal { slices: SLICES }),
         rule: cluster.rule.unwrap_or(FailureRule::Unknown),
         recording: None,
         seed: filter.seed,
@@ -144,10 +150,16 @@ impl Opening<'_> {
             }
         };
         if !self.quiet {
-            store.warnings().into_iter().for_each(standard_error::message);
+            store
+                .warnings()
+                .into_iter()
+                .for_each(standard_error::message);
         }
         store.set_acknowledgement(self.acknowledgement.acknowledgement(), Degrade::Count);
-        let leaf = self.leaf.map(|path| self.open_leaf(path, &store)).transpose()?;
+        let leaf = self
+            .leaf
+            .map(|path| self.open_leaf(path, &store))
+            .transpose()?;
         ClusterBackend::new(store, leaf, self.dry_run)
     }
 
@@ -158,15 +170,16 @@ impl Opening<'_> {
         let given = self.filter.filter.as_ref().map(|given| given.spec.clone());
         let memory = self.filter.memory.filter(|_| self.leaf.is_none());
         let differing = [
-            given.filter(|given| *given != layout.filter).map(|given| {
-                format!("the filter `{}`; `{given}` was asked for", layout.filter)
-            }),
-            memory.filter(|&memory| memory.saturating_mul(8) != layout.memory_bits).map(|memory| {
-                format!("{} bytes; {memory} were asked for", layout.memory_bits / 8)
-            }),
-            self.filter.seed.filter(|&seed| seed != layout.seed).map(|seed| {
-                format!("the seed {}; {seed} was asked for", layout.seed)
-            }),
+            given
+                .filter(|given| *given != layout.filter)
+                .map(|given| format!("the filter `{}`; `{given}` was asked for", layout.filter)),
+            memory
+                .filter(|&memory| memory.saturating_mul(8) != layout.memory_bits)
+                .map(|memory| format!("{} bytes; {memory} were asked for", layout.memory_bits / 8)),
+            self.filter
+                .seed
+                .filter(|&seed| seed != layout.seed)
+                .map(|seed| format!("the seed {}; {seed} was asked for", layout.seed)),
         ];
         match differing.into_iter().flatten().next() {
             Some(text) => Err(Failure::Usage(format!(
@@ -187,7 +200,10 @@ impl Opening<'_> {
                 let spec = FILTER.parse::<FilterSpec>();
                 let spec = spec.map_err(|error| Failure::Usage(error.to_string()))?;
                 let memory = self.filter.memory.unwrap_or(DEFAULT_MEMORY.bytes());
-                let options = LocalOptions::default().filter(spec).memory(memory).seed(seed);
+                let options = LocalOptions::default()
+                    .filter(spec)
+                    .memory(memory)
+                    .seed(seed);
                 Store::create(path, &options).map_err(failed)?
             }
         };

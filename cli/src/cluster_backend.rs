@@ -53,9 +53,8 @@ impl ClusterBackend {
         let inspection = store.inspect().map_err(failed)?;
         let layout = store.layout();
         let filter = AnyFilter::build(&layout.filter, layout.memory_bits);
-        let filter = filter.map_err(|error| {
-            Failure::Usage(format!("{}: {error}", store.address()))
-        })?;
+        let filter =
+            filter.map_err(|error| Failure::Usage(format!("{}: {error}", store.address())))?;
         let mut registers = Registers::new(layout.seed);
         let cells = filter.cells() as f64;
         *registers.occupied_mut() = (inspection.fill().unwrap_or(0.0) * cells) as u64;
@@ -175,7 +174,10 @@ impl SeenKeys for ClusterBackend {
             return deliver(verdicts, &self.registers);
         }
         let keys: Vec<Fingerprint> = observations.iter().map(|it| it.fingerprint).collect();
-        let misses = self.leaf.as_ref().map(|(_, leaf)| LeafMisses::of(leaf, &keys));
+        let misses = self
+            .leaf
+            .as_ref()
+            .map(|(_, leaf)| LeafMisses::of(leaf, &keys));
         let asked = misses.as_ref().map_or(&keys, |misses| &misses.keys);
         let (claimed, of_asked) = match self.dry_run {
             true => (None, self.look_up(asked)?),

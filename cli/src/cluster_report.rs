@@ -23,9 +23,16 @@ pub fn created(store: &ClusterStore) -> String {
 /// Returns the report of `inspect`.
 pub fn as_text(address: &ClusterAddress, inspection: &Inspection, warnings: &[String]) -> String {
     let layout = &inspection.layout;
-    let failed = inspection.slices.iter().filter(|it| it.failure.is_some()).count();
+    let failed = inspection
+        .slices
+        .iter()
+        .filter(|it| it.failure.is_some())
+        .count();
     let nodes = match inspection.is_cluster {
-        true => format!("{} in a cluster", plural(inspection.nodes.len() as u64, "node")),
+        true => format!(
+            "{} in a cluster",
+            plural(inspection.nodes.len() as u64, "node")
+        ),
         false => "one Redis, no cluster".to_owned(),
     };
     let mut lines = vec![
@@ -48,11 +55,14 @@ pub fn as_text(address: &ClusterAddress, inspection: &Inspection, warnings: &[St
         lines.push(field("unknown", &grouped(counters.unknown)));
         lines.push(field("unacknowledged", &grouped(counters.unacknowledged)));
         lines.push(field("rebuilt keys", &grouped(counters.rebuilt)));
-        lines.push(field("messages", &format!(
-            "{} to nodes; {per_key:.3} per key to slices, {} of them without an answer",
-            grouped(counters.node_messages),
-            grouped(counters.unanswered)
-        )));
+        lines.push(field(
+            "messages",
+            &format!(
+                "{} to nodes; {per_key:.3} per key to slices, {} of them without an answer",
+                grouped(counters.node_messages),
+                grouped(counters.unanswered)
+            ),
+        ));
     }
     for (index, slice) in inspection.slices.iter().enumerate() {
         let state = match slice.failure {
@@ -62,7 +72,10 @@ pub fn as_text(address: &ClusterAddress, inspection: &Inspection, warnings: &[St
             }
             Some(_) => "does not answer".to_owned(),
         };
-        lines.push(field(&format!("slice {index}"), &format!("{}  {state}", slice.node)));
+        lines.push(field(
+            &format!("slice {index}"),
+            &format!("{}  {state}", slice.node),
+        ));
     }
     lines.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.join("\n")
@@ -89,7 +102,9 @@ pub fn as_json(address: &ClusterAddress, inspection: &Inspection, warnings: &[St
     });
     let counters = inspection.counters.map(|counters| {
         let named = counters.named().into_iter();
-        named.map(|(name, count)| (name.to_owned(), count.into())).collect::<serde_json::Map<_, _>>()
+        named
+            .map(|(name, count)| (name.to_owned(), count.into()))
+            .collect::<serde_json::Map<_, _>>()
     });
     json!({
         "schema": 1,

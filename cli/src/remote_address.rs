@@ -26,11 +26,12 @@ pub fn address_of(path: &Path) -> Option<Result<RemoteAddress, Failure>> {
 
 fn resolve(text: &str) -> Result<RemoteAddress, Failure> {
     // The text may contain a password.
-    let wrong = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("the address of a server: {error}"))
-    };
+    let wrong =
+        |error: &dyn std::fmt::Display| Failure::Usage(format!("the address of a server: {error}"));
     let of_serve = || -> Result<RemoteAddress, Failure> {
-        let parsed = text.parse::<ServerAddress>().map_err(|error| wrong(&error))?;
+        let parsed = text
+            .parse::<ServerAddress>()
+            .map_err(|error| wrong(&error))?;
         Ok(RemoteAddress::Serve(parsed))
     };
     if text.starts_with("redis+unix://") {

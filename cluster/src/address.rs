@@ -43,10 +43,17 @@ impl FromStr for ClusterAddress {
         let wrong = |reason: &str| {
             ClusterError::Address(format!("{reason}; expected redis://host:port/NAME"))
         };
-        let (tls, rest) = match (text.strip_prefix("redis://"), text.strip_prefix("rediss://")) {
+        let (tls, rest) = match (
+            text.strip_prefix("redis://"),
+            text.strip_prefix("rediss://"),
+        ) {
             (Some(rest), _) => (false, rest),
             (_, Some(rest)) => (true, rest),
-            _ => return Err(wrong("the address begins with neither redis:// nor rediss://")),
+            _ => {
+                return Err(wrong(
+                    "the address begins with neither redis:// nor rediss://",
+                ));
+            }
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (login, host) = match authority.rsplit_once('@') {
@@ -186,13 +193,19 @@ mod tests {
         let address: ClusterAddress = "rediss://crawler:p%40ss@cache.example:7000/links/a"
             .parse()
             .expect("valid");
-        assert_eq!((address.host.as_str(), address.port), ("cache.example", 7000));
+        assert_eq!(
+            (address.host.as_str(), address.port),
+            ("cache.example", 7000)
+        );
         assert!(address.tls);
         assert_eq!(address.name, "links/a");
         assert_eq!(address.credentials.username.as_deref(), Some("crawler"));
         assert_eq!(address.credentials.password.as_deref(), Some("p@ss"));
         let shown = format!("{address} {address:?} {:?}", address.credentials);
-        assert!(!shown.contains("p@ss") && !shown.contains("crawler"), "{shown}");
+        assert!(
+            !shown.contains("p@ss") && !shown.contains("crawler"),
+            "{shown}"
+        );
         let address: ClusterAddress = "redis://[::1]/x".parse().expect("valid");
         assert_eq!((address.host.as_str(), address.port), ("::1", 6379));
         assert_eq!(address.to_string(), "redis://[::1]:6379/x");

@@ -8,8 +8,8 @@
 //! A table of slots is divided by ranges of its 64-bit words. Slot and value of a key are those of
 //! the engine's undivided filter `slot`, so the verdicts are the same, whatever the number of slices.
 
-use dedupstore::sites::{SlicePlan, Slicing};
 use dedupstore::filter::Value;
+use dedupstore::sites::{SlicePlan, Slicing};
 use dedupstore::{FilterSpec, Fingerprint};
 
 use crate::error::ClusterError;
@@ -104,7 +104,10 @@ impl CellPlan {
         match self {
             CellPlan::Bits(plan) => plan.site_bits(site),
             CellPlan::Slots(plan) => {
-                let (first, last) = (plan.first_word(site as u64), plan.first_word(site as u64 + 1));
+                let (first, last) = (
+                    plan.first_word(site as u64),
+                    plan.first_word(site as u64 + 1),
+                );
                 (last - first) * plan.slots_per_word * u64::from(plan.width_bits)
             }
         }
@@ -151,7 +154,9 @@ impl CellPlan {
 
 /// Returns the value of a parameter that the filter has.
 fn integer(filter: &FilterSpec, name: &str) -> u64 {
-    let value = filter.values().find(|(parameter, _)| parameter.name == name);
+    let value = filter
+        .values()
+        .find(|(parameter, _)| parameter.name == name);
     match value {
         Some((_, Value::Integer(value))) => value,
         _ => 0,
@@ -204,13 +209,18 @@ mod tests {
             for site in 0..plan.sites() {
                 total += plan.site_bits(site);
             }
-            assert_eq!(total, 509 * u64::from(plan.cell_bits()) * (64 / u64::from(plan.cell_bits())));
+            assert_eq!(
+                total,
+                509 * u64::from(plan.cell_bits()) * (64 / u64::from(plan.cell_bits()))
+            );
             for number in 0..20_000u64 {
                 let number = if number % 3 == 0 { number / 9 } else { number };
                 let key = KeyHasher::new(3).fingerprint(&number.to_le_bytes());
                 let mut seen = true;
                 plan.for_each_cell(key, |cell| {
-                    assert!(cell.offset_bits + u64::from(plan.cell_bits()) <= plan.site_bits(cell.site));
+                    assert!(
+                        cell.offset_bits + u64::from(plan.cell_bits()) <= plan.site_bits(cell.site)
+                    );
                     let old = cells.insert((cell.site, cell.offset_bits), cell.value);
                     seen &= old == Some(cell.value);
                 });

@@ -83,14 +83,18 @@ impl ClusterStore {
         // Another producer may have recorded a key and released its claim since the test.
         let held: Vec<Fingerprint> = claimed.held.iter().map(|(_, key)| *key).collect();
         let batch = self.ask(&held, Operation::Test)?;
-        let decided: Vec<SiteVerdict> =
-            batch.tallies().map(|(tally, _)| self.layout.rule.decide(tally)).collect();
+        let decided: Vec<SiteVerdict> = batch
+            .tallies()
+            .map(|(tally, _)| self.layout.rule.decide(tally))
+            .collect();
         for (key, &verdict) in held.iter().zip(&decided) {
             claimed.verdicts[first[&key.0]] = verdict;
         }
         let mut decided = decided.into_iter();
-        let (kept, given_back): (Vec<_>, Vec<_>) =
-            claimed.held.drain(..).partition(|_| decided.next().is_some_and(SiteVerdict::is_new));
+        let (kept, given_back): (Vec<_>, Vec<_>) = claimed
+            .held
+            .drain(..)
+            .partition(|_| decided.next().is_some_and(SiteVerdict::is_new));
         self.release(&given_back);
         claimed.held = kept;
         follow_first(keys, &first, &mut claimed.verdicts);
@@ -125,7 +129,11 @@ impl ClusterStore {
     ) -> Result<(HashMap<u64, usize>, NewKeys), ClusterError> {
         let batch = self.ask(keys, Operation::Test)?;
         verdicts.clear();
-        verdicts.extend(batch.tallies().map(|(tally, _)| self.layout.rule.decide(tally)));
+        verdicts.extend(
+            batch
+                .tallies()
+                .map(|(tally, _)| self.layout.rule.decide(tally)),
+        );
         let mut first = HashMap::with_capacity(keys.len());
         let mut new = NewKeys {
             keys: Vec::new(),
@@ -169,9 +177,8 @@ impl ClusterStore {
             if asked.is_empty() {
                 return Ok(claims.into_iter().flatten().collect());
             }
-            let command = |&(index, site): &(usize, usize)| {
-                self.slices.claim_command(site, keys[index])
-            };
+            let command =
+                |&(index, site): &(usize, usize)| self.slices.claim_command(site, keys[index]);
             let commands: Vec<_> = asked.iter().map(command).collect();
             let replies = self.slices.send(commands, None);
             self.slices.check()?;

@@ -67,7 +67,9 @@ impl Acknowledgement {
 
     pub(crate) fn hint(self) -> &'static str {
         match self.on_disk {
-            true => "; waiting for the disk needs WAITAOF: Redis 7.2 or Valkey, with appendonly yes",
+            true => {
+                "; waiting for the disk needs WAITAOF: Redis 7.2 or Valkey, with appendonly yes"
+            }
             false => "",
         }
     }

@@ -19,7 +19,9 @@ pub enum ClusterError {
         error: std::io::Error,
     },
     /// No node can be reached.
-    #[error("cannot connect to {node}: {reason}; check the address, and that Redis or Valkey runs there")]
+    #[error(
+        "cannot connect to {node}: {reason}; check the address, and that Redis or Valkey runs there"
+    )]
     Connect {
         /// The address of the node.
         node: String,

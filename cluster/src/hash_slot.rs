@@ -65,7 +65,10 @@ mod tests {
     #[test]
     fn every_slot_has_a_tag() {
         for slot in 0..SLOTS {
-            assert_eq!(slot_of(format!("x:{{{}}}:y", tag_of(slot)).as_bytes()), slot);
+            assert_eq!(
+                slot_of(format!("x:{{{}}}:y", tag_of(slot)).as_bytes()),
+                slot
+            );
         }
     }
 }

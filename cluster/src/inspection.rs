@@ -55,7 +55,10 @@ impl Inspection {
         let per_cell = |fill: f64| fill / plan.values() as f64;
         let power = plan.cells_per_key() as i32;
         // The mean over slices, as a key of a horizontal slice has all its cells there.
-        let rates = self.slices.iter().filter_map(|slice| Some(per_cell(slice.fill?).powi(power)));
+        let rates = self
+            .slices
+            .iter()
+            .filter_map(|slice| Some(per_cell(slice.fill?).powi(power)));
         let rates: Vec<f64> = rates.collect();
         (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
     }
@@ -84,7 +87,13 @@ impl ClusterStore {
         Ok(Inspection {
             layout: self.layout.clone(),
             is_cluster: self.slices.router.is_cluster,
-            nodes: self.slices.router.nodes().iter().map(|it| it.name()).collect(),
+            nodes: self
+                .slices
+                .router
+                .nodes()
+                .iter()
+                .map(|it| it.name())
+                .collect(),
             slices,
             counters: self.recorded_counters(),
         })
@@ -99,7 +108,12 @@ impl ClusterStore {
         let pieces = match cells <= SAMPLE_PIECES * piece_cells {
             true => vec![(0, cells)],
             false => (0..SAMPLE_PIECES)
-                .map(|piece| ((cells - piece_cells) / (SAMPLE_PIECES - 1) * piece & !7, piece_cells))
+                .map(|piece| {
+                    (
+                        (cells - piece_cells) / (SAMPLE_PIECES - 1) * piece & !7,
+                        piece_cells,
+                    )
+                })
                 .collect(),
         };
         let key = self.slices.keys[site].clone();
@@ -126,7 +140,11 @@ fn used_cells(bytes: &[u8], cell_bits: usize, count: usize) -> u64 {
     if cell_bits == 1 {
         return bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
     }
-    let bit = |at: usize| bytes.get(at / 8).is_some_and(|byte| byte & (0x80 >> (at % 8)) != 0);
+    let bit = |at: usize| {
+        bytes
+            .get(at / 8)
+            .is_some_and(|byte| byte & (0x80 >> (at % 8)) != 0)
+    };
     let is_used = |cell: &usize| (cell * cell_bits..(cell + 1) * cell_bits).any(bit);
     (0..count).filter(is_used).count() as u64
 }

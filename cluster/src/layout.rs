@@ -181,11 +181,17 @@ impl Layout {
         known.ok_or_else(|| format!("this program does not know the hash scheme {scheme}"))?;
         let id = u64::from_str_radix(words("id")?, 16).ok();
         let layout = Layout {
-            id: id.filter(|&it| it != 0 && it >> 63 == 0).ok_or("`id` is no identifier")?,
+            id: id
+                .filter(|&it| it != 0 && it >> 63 == 0)
+                .ok_or("`id` is no identifier")?,
             seed: number("seed")?,
-            filter: words("filter")?.parse().map_err(|error| format!("{error}"))?,
+            filter: words("filter")?
+                .parse()
+                .map_err(|error| format!("{error}"))?,
             memory_bits: number("memory_bits")?,
-            slicing: words("slices")?.parse().map_err(|error| format!("{error}"))?,
+            slicing: words("slices")?
+                .parse()
+                .map_err(|error| format!("{error}"))?,
             rule: words("rule")?.parse().map_err(|error| format!("{error}"))?,
             recording: match words("recording")? {
                 "atomic" => Recording::Atomic,
@@ -203,7 +209,9 @@ impl Layout {
 impl Recording {
     /// Returns the recording of a name.
     pub fn of_name(name: &str) -> Option<Self> {
-        [Recording::Atomic, Recording::Claim].into_iter().find(|it| it.name() == name)
+        [Recording::Atomic, Recording::Claim]
+            .into_iter()
+            .find(|it| it.name() == name)
     }
 }
 
@@ -338,7 +346,11 @@ mod tests {
             }
             let copies = layout_keys(name);
             assert_eq!(copies.len(), 3);
-            assert!(copies.iter().all(|key| slot_of(key.text.as_bytes()) == key.slot));
+            assert!(
+                copies
+                    .iter()
+                    .all(|key| slot_of(key.text.as_bytes()) == key.slot)
+            );
         }
         let claim = claim_key("links", 77, 5);
         assert_eq!(slot_of(claim.text.as_bytes()), 77);

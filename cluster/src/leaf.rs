@@ -126,14 +126,20 @@ mod tests {
     #[test]
     fn a_leaf_learns_only_what_the_root_has_answered() {
         let spec = "slot:values=65535".parse().expect("a filter");
-        let mut leaf = SeenSetBuilder::new(&spec).memory_bits(1 << 16).build().expect("small");
+        let mut leaf = SeenSetBuilder::new(&spec)
+            .memory_bits(1 << 16)
+            .build()
+            .expect("small");
         leaf.record(&[Fingerprint(7 << 40)]).expect("in memory");
         let keys = [7u64, 8, 9, 8, 9].map(|it| Fingerprint(it << 40));
         let misses = LeafMisses::of(&leaf, &keys);
         assert_eq!(misses.keys, [keys[1], keys[2]]);
         let of_misses = [SiteVerdict::New, SiteVerdict::Unknown];
         let (new, seen, unknown) = (SiteVerdict::New, SiteVerdict::Seen, SiteVerdict::Unknown);
-        assert_eq!(misses.verdicts(&of_misses), [seen, new, unknown, seen, unknown]);
+        assert_eq!(
+            misses.verdicts(&of_misses),
+            [seen, new, unknown, seen, unknown]
+        );
         assert_eq!(misses.answered(&of_misses), [keys[1]]);
     }
 }

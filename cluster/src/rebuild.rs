@@ -26,7 +26,9 @@ impl ClusterStore {
     /// not answer cannot be rebuilt.
     pub fn begin_rebuild(&mut self) -> Result<Rebuild, ClusterError> {
         let failures = self.failures()?;
-        let empty = failures.into_iter().filter(|(_, failure)| *failure == SiteFailure::Empty);
+        let empty = failures
+            .into_iter()
+            .filter(|(_, failure)| *failure == SiteFailure::Empty);
         let slices: Vec<usize> = empty.map(|(slice, _)| slice).collect();
         for &slice in &slices {
             let command = self.slices.prepare(slice);
@@ -46,10 +48,15 @@ impl ClusterStore {
         keys: &[Fingerprint],
     ) -> Result<(), ClusterError> {
         let mut wanted = vec![false; self.slices.plan.sites()];
-        rebuild.slices.iter().for_each(|&slice| wanted[slice] = true);
+        rebuild
+            .slices
+            .iter()
+            .for_each(|&slice| wanted[slice] = true);
         let has_cells = |key: &&Fingerprint| {
             let mut found = false;
-            self.slices.plan.for_each_cell(**key, |cell| found |= wanted[cell.site]);
+            self.slices
+                .plan
+                .for_each_cell(**key, |cell| found |= wanted[cell.site]);
             found
         };
         let affected: Vec<Fingerprint> = keys.iter().filter(has_cells).copied().collect();
@@ -57,9 +64,14 @@ impl ClusterStore {
         batch.requests.retain(|request| wanted[request.site]);
         self.slices.exchange_cells(&mut batch.requests, None);
         self.slices.check()?;
-        let lost = batch.requests.iter().find(|it| it.outcome == Err(SiteFailure::Unavailable));
+        let lost = batch
+            .requests
+            .iter()
+            .find(|it| it.outcome == Err(SiteFailure::Unavailable));
         if let Some(request) = lost {
-            return Err(ClusterError::Unreachable { slice: request.site });
+            return Err(ClusterError::Unreachable {
+                slice: request.site,
+            });
         }
         rebuild.keys += affected.len() as u64;
         Ok(())
@@ -78,7 +90,11 @@ impl ClusterStore {
         // The node may have had a copy of the layout as well.
         let json = self.layout.to_json();
         let copies = layout_keys(&self.address.name).into_iter().map(|key| {
-            let command = redis::cmd("SET").arg(&key.text).arg(&json).arg("NX").clone();
+            let command = redis::cmd("SET")
+                .arg(&key.text)
+                .arg(&json)
+                .arg("NX")
+                .clone();
             (key.slot, command)
         });
         self.slices.send(copies.collect::<Vec<_>>(), None);

@@ -182,12 +182,23 @@ impl Router {
             }
             let mut again = Vec::new();
             let mut not_sent = Vec::new();
-            self.send_all(requests, left, wait, &mut replies, &mut again, &mut not_sent);
+            self.send_all(
+                requests,
+                left,
+                wait,
+                &mut replies,
+                &mut again,
+                &mut not_sent,
+            );
             if !not_sent.is_empty() && self.refresh_if_due() {
                 // Another node may own these slots by now.
                 let before: HashMap<usize, NodeAddress> = not_sent.into_iter().collect();
                 let moved = owners(self, &mut before.keys().copied());
-                again.extend(moved.into_iter().filter(|it| it.node != before[&it.request]));
+                again.extend(
+                    moved
+                        .into_iter()
+                        .filter(|it| it.node != before[&it.request]),
+                );
             }
             left = again;
         }
@@ -237,7 +248,10 @@ impl Router {
             }
         }
         for (node, group) in sent {
-            if self.receive(&node, &group, wait, deadline, replies, again).is_none() {
+            if self
+                .receive(&node, &group, wait, deadline, replies, again)
+                .is_none()
+            {
                 self.lose(&node);
             }
         }
@@ -336,7 +350,11 @@ impl Router {
             return self.nodes.get_mut(node);
         }
         self.nodes.remove(node);
-        if self.resting.get(node).is_some_and(|until| Instant::now() < *until) {
+        if self
+            .resting
+            .get(node)
+            .is_some_and(|until| Instant::now() < *until)
+        {
             return None;
         }
         match self.access.connect(&node.host, node.port) {

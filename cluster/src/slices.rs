@@ -62,7 +62,9 @@ impl Slices {
         Slices {
             router,
             name: name.to_owned(),
-            keys: (0..sites).map(|site| slice_key(name, site, sites)).collect(),
+            keys: (0..sites)
+                .map(|site| slice_key(name, site, sites))
+                .collect(),
             plan,
             id,
             cell_type: format!("u{}", plan.cell_bits()),
@@ -180,7 +182,12 @@ impl Slices {
     pub(crate) fn mark(&self, site: usize) -> (u16, Cmd) {
         let key = &self.keys[site];
         let mut command = redis::cmd("BITFIELD");
-        command.arg(&key.text).arg("SET").arg("i64").arg(0).arg(self.id);
+        command
+            .arg(&key.text)
+            .arg("SET")
+            .arg("i64")
+            .arg(0)
+            .arg(self.id);
         (key.slot, command)
     }
 
@@ -227,7 +234,11 @@ impl SiteGroup for Slices {
 
     fn claim(&mut self, site: usize, key: Fingerprint) -> Result<bool, SiteFailure> {
         let command = self.claim_command(site, key);
-        match self.send([command], None).pop().and_then(|reply| reply.value) {
+        match self
+            .send([command], None)
+            .pop()
+            .and_then(|reply| reply.value)
+        {
             Some(value) => Ok(value == Value::Okay),
             None => Err(SiteFailure::Unavailable),
         }
@@ -235,7 +246,11 @@ impl SiteGroup for Slices {
 
     fn release(&mut self, site: usize, key: Fingerprint) -> Result<(), SiteFailure> {
         let command = self.release_command(site, key);
-        match self.send([command], None).pop().and_then(|reply| reply.value) {
+        match self
+            .send([command], None)
+            .pop()
+            .and_then(|reply| reply.value)
+        {
             Some(_) => Ok(()),
             None => Err(SiteFailure::Unavailable),
         }

@@ -140,7 +140,11 @@ impl ClusterStore {
         self.check_types()?;
         let json = self.layout.to_json();
         for (index, key) in keys.iter().enumerate() {
-            let command = redis::cmd("SET").arg(&key.text).arg(&json).arg("NX").clone();
+            let command = redis::cmd("SET")
+                .arg(&key.text)
+                .arg(&json)
+                .arg("NX")
+                .clone();
             let reply = self.slices.send([(key.slot, command)], None).pop();
             self.slices.check()?;
             match reply.and_then(|reply| reply.value) {
@@ -170,13 +174,19 @@ impl ClusterStore {
     /// Fails if a key of a slice is there and holds something else than a string.
     fn check_types(&mut self) -> Result<(), ClusterError> {
         let keys = self.slices.keys.clone();
-        let commands = keys.iter().map(|key| (key.slot, redis::cmd("TYPE").arg(&key.text).clone()));
+        let commands = keys
+            .iter()
+            .map(|key| (key.slot, redis::cmd("TYPE").arg(&key.text).clone()));
         let replies = self.slices.send(commands, None);
         self.slices.check()?;
         for (key, reply) in keys.into_iter().zip(replies) {
             let found = reply.value.as_ref().map(text).unwrap_or_default();
             if !matches!(found.as_str(), "" | "none" | "string") {
-                let article = if found == "hash" || found == "list" { "a" } else { "a value of type" };
+                let article = if found == "hash" || found == "list" {
+                    "a"
+                } else {
+                    "a value of type"
+                };
                 return Err(ClusterError::InTheWay {
                     key: key.text,
                     found: format!("it holds {article} {found}, and a slice is a string"),
@@ -188,9 +198,7 @@ impl ClusterStore {
 
     fn create_slices(&mut self) -> Result<(), ClusterError> {
         let sites = self.slices.plan.sites();
-        let exists = |key: &RedisKey| {
-            (key.slot, redis::cmd("EXISTS").arg(&key.text).clone())
-        };
+        let exists = |key: &RedisKey| (key.slot, redis::cmd("EXISTS").arg(&key.text).clone());
         let commands: Vec<_> = self.slices.keys.iter().map(exists).collect();
         let replies = self.slices.send(commands, None);
         for (site, reply) in replies.into_iter().enumerate() {
@@ -234,7 +242,8 @@ impl ClusterStore {
     /// Deletes the store: its slices, counters and layout.
     pub fn delete(mut self) -> Result<(), ClusterError> {
         let key = counter_key(&self.address.name);
-        self.slices.send([(key.slot, redis::cmd("DEL").arg(&key.text).clone())], None);
+        self.slices
+            .send([(key.slot, redis::cmd("DEL").arg(&key.text).clone())], None);
         self.remove();
         self.slices.check()
     }
@@ -280,7 +289,11 @@ impl ClusterStore {
     ) -> Result<(), ClusterError> {
         let batch = self.ask(keys, Operation::Test)?;
         verdicts.clear();
-        verdicts.extend(batch.tallies().map(|(tally, _)| self.layout.rule.decide(tally)));
+        verdicts.extend(
+            batch
+                .tallies()
+                .map(|(tally, _)| self.layout.rule.decide(tally)),
+        );
         Ok(())
     }
 
@@ -328,7 +341,9 @@ impl ClusterStore {
         let states = self.slices.states();
         self.slices.check()?;
         let failed = states.into_iter().enumerate();
-        Ok(failed.filter_map(|(site, it)| Some((site, it.err()?))).collect())
+        Ok(failed
+            .filter_map(|(site, it)| Some((site, it.err()?)))
+            .collect())
     }
 
     /// Returns what about the servers endangers the store, one sentence each. A managed Redis may

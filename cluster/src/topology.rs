@@ -135,10 +135,7 @@ mod tests {
     #[test]
     fn slots_have_the_owners_of_the_answer() {
         let asked = node("seed", 1);
-        let answer = Value::Array(vec![
-            range(0, 99, "a", 7000),
-            range(100, 16_383, "", 7001),
-        ]);
+        let answer = Value::Array(vec![range(0, 99, "a", 7000), range(100, 16_383, "", 7001)]);
         let mut topology = Topology::parse(&answer, &asked).expect("valid");
         assert_eq!(topology.owner(99), Some(&node("a", 7000)));
         assert_eq!(topology.owner(100), Some(&node("seed", 7001)));

@@ -13,9 +13,14 @@ const KEYS: u64 = 12_000;
 #[test]
 fn a_bloom_filter_in_slices_is_the_simulation() {
     let keys = keys_with_repeats(KEYS);
-    for (index, slicing) in ["horizontal:16", "vertical:16", "diced:4x4", "general:16,k1=2"]
-        .into_iter()
-        .enumerate()
+    for (index, slicing) in [
+        "horizontal:16",
+        "vertical:16",
+        "diced:4x4",
+        "general:16,k1=2",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let mut simulated =
             SlicedFilter::in_process(slicing.parse().expect("valid"), 4, BITS).expect("sites");
@@ -77,12 +82,21 @@ fn a_table_of_slots_is_the_engines_filter() {
     // A third of the slots that the keys would need, so that keys are overwritten.
     let memory_bits = 16 * KEYS / 6;
     let spec = "slot:values=65535".parse().expect("valid");
-    let set = SeenSetBuilder::new(&spec).memory_bits(memory_bits).seed(SEED);
+    let set = SeenSetBuilder::new(&spec)
+        .memory_bits(memory_bits)
+        .seed(SEED);
     let mut set = set.build().expect("small");
-    let expected: Vec<bool> =
-        keys.iter().map(|&key| set.observe_one(key.into()).is_seen()).collect();
+    let expected: Vec<bool> = keys
+        .iter()
+        .map(|&key| set.observe_one(key.into()).is_seen())
+        .collect();
     let address = shared_cluster().address("slots");
-    let options = options("slot:values=65535", "horizontal:16", memory_bits, FailureRule::Unknown);
+    let options = options(
+        "slot:values=65535",
+        "horizontal:16",
+        memory_bits,
+        FailureRule::Unknown,
+    );
     let mut store = create(&address, &options);
     let found = observe(&mut store, &keys, 1000);
     let found: Vec<bool> = found.into_iter().map(SiteVerdict::is_seen).collect();
@@ -91,7 +105,11 @@ fn a_table_of_slots_is_the_engines_filter() {
     assert_eq!(tests, KEYS);
     // The slices are spread over all nodes.
     let inspection = store.inspect().expect("answers");
-    let mut nodes: Vec<&str> = inspection.slices.iter().map(|it| it.node.as_str()).collect();
+    let mut nodes: Vec<&str> = inspection
+        .slices
+        .iter()
+        .map(|it| it.node.as_str())
+        .collect();
     nodes.sort();
     nodes.dedup();
     assert_eq!((inspection.nodes.len(), nodes.len()), (6, 6));

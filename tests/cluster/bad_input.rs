@@ -14,7 +14,12 @@ fn error_of(text: &str, access: Access) -> String {
 }
 
 fn small() -> dedupstore_cluster::CreateOptions {
-    options("slot:values=65535", "horizontal:4", 1 << 16, FailureRule::Unknown)
+    options(
+        "slot:values=65535",
+        "horizontal:4",
+        1 << 16,
+        FailureRule::Unknown,
+    )
 }
 
 fn creation_error(text: &str) -> String {
@@ -33,10 +38,19 @@ fn a_server_that_is_not_there_is_named() {
     };
     let text = format!("redis://:secret@127.0.0.1:{port}/x");
     let error = error_of(&text, access(&address(&text)));
-    assert!(error.contains(&format!("cannot connect to 127.0.0.1:{port}")), "{error}");
+    assert!(
+        error.contains(&format!("cannot connect to 127.0.0.1:{port}")),
+        "{error}"
+    );
     assert!(!error.contains("secret"), "{error}");
-    let error = error_of("redis://no-such-host.invalid/x", access(&address("redis://h/x")));
-    assert!(error.contains("cannot connect to no-such-host.invalid:6379"), "{error}");
+    let error = error_of(
+        "redis://no-such-host.invalid/x",
+        access(&address("redis://h/x")),
+    );
+    assert!(
+        error.contains("cannot connect to no-such-host.invalid:6379"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -70,12 +84,18 @@ fn a_redis_that_is_no_cluster_works_as_one_node() {
     let text = format!("redis://127.0.0.1:{}/links", server.port);
     let mut store = create(&text, &small());
     let verdicts = observe(&mut store, &[key(1), key(2), key(1)], 3);
-    assert_eq!(verdicts, [SiteVerdict::New, SiteVerdict::New, SiteVerdict::Seen]);
+    assert_eq!(
+        verdicts,
+        [SiteVerdict::New, SiteVerdict::New, SiteVerdict::Seen]
+    );
     let inspection = store.inspect().expect("answers");
     assert!(!inspection.is_cluster);
     assert_eq!(inspection.nodes.len(), 1);
     let error = creation_error(&text);
-    assert!(error.contains("there is a store `links` already"), "{error}");
+    assert!(
+        error.contains("there is a store `links` already"),
+        "{error}"
+    );
     let other = format!("redis://127.0.0.1:{}/pages", server.port);
     let error = error_of(&other, access(&address(&other)));
     assert!(error.contains("there is no store `pages`"), "{error}");
@@ -88,30 +108,46 @@ fn what_is_in_the_way_is_named_and_kept() {
     let store = create(&text, &small());
     let keys: Vec<String> = server.call(&["KEYS", "dds:*"]);
     assert_eq!(keys.len(), 4 + 3, "slices and copies of the layout");
-    let slice = keys.iter().find(|key| key.ends_with(":links:2")).expect("a slice");
+    let slice = keys
+        .iter()
+        .find(|key| key.ends_with(":links:2"))
+        .expect("a slice");
     let layouts: Vec<&String> = keys.iter().filter(|key| key.ends_with(":layout")).collect();
     drop(store);
     // A list where a slice is.
     server.call::<()>(&["DEL", slice]);
     server.call::<()>(&["RPUSH", slice, "x"]);
     let error = error_of(&text, access(&address(&text)));
-    assert!(error.contains(slice.as_str()) && error.contains("list"), "{error}");
+    assert!(
+        error.contains(slice.as_str()) && error.contains("list"),
+        "{error}"
+    );
     // The same when a store is created, and a string that is no slice.
-    layouts.iter().for_each(|key| server.call::<()>(&["DEL", key]));
+    layouts
+        .iter()
+        .for_each(|key| server.call::<()>(&["DEL", key]));
     assert!(creation_error(&text).contains("list"));
     server.call::<()>(&["DEL", slice]);
     server.call::<()>(&["SET", slice, "mine"]);
     let error = creation_error(&text);
-    assert!(error.contains(slice.as_str()) || error.contains("in the way"), "{error}");
+    assert!(
+        error.contains(slice.as_str()) || error.contains("in the way"),
+        "{error}"
+    );
     // Other layouts.
     for (content, reason) in [
         ("{\"dedupstore\":9}", "version 9"),
         ("mine", "no JSON"),
         ("{\"dedupstore\":1}", "`scheme`"),
     ] {
-        layouts.iter().for_each(|key| server.call::<()>(&["SET", key, content]));
+        layouts
+            .iter()
+            .for_each(|key| server.call::<()>(&["SET", key, content]));
         let error = error_of(&text, access(&address(&text)));
-        assert!(error.contains(reason) && error.contains(":layout"), "{error}");
+        assert!(
+            error.contains(reason) && error.contains(":layout"),
+            "{error}"
+        );
         assert!(creation_error(&text).contains(reason));
     }
     layouts.iter().for_each(|key| {
@@ -137,7 +173,9 @@ fn settings_that_endanger_a_store_are_explained() {
     ]);
     server.call::<()>(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
     crate::servers::until("a cluster", || {
-        server.call::<String>(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
+        server
+            .call::<String>(&["CLUSTER", "INFO"])
+            .contains("cluster_state:ok")
     });
     let mut store = create(&format!("redis://127.0.0.1:{}/x", server.port), &small());
     let warnings = store.warnings();
@@ -145,7 +183,11 @@ fn settings_that_endanger_a_store_are_explained() {
         panic!("{warnings:?}");
     };
     let all = format!("{coverage} {eviction}");
-    for words in ["cluster-require-full-coverage no", "allkeys-lru", "noeviction"] {
+    for words in [
+        "cluster-require-full-coverage no",
+        "allkeys-lru",
+        "noeviction",
+    ] {
         assert!(all.contains(words), "{all}");
     }
 }
@@ -176,9 +218,15 @@ fn connections_can_use_tls() {
     };
     let store = ClusterStore::create(&address(&text), trusting, &small());
     let mut store = store.expect("TLS");
-    assert_eq!(observe(&mut store, &[key(1), key(1)], 2), [SiteVerdict::New, SiteVerdict::Seen]);
+    assert_eq!(
+        observe(&mut store, &[key(1), key(1)], 2),
+        [SiteVerdict::New, SiteVerdict::Seen]
+    );
     drop(store);
     let error = error_of(&text, access(&address(&text)));
-    assert!(error.contains("cannot connect"), "a certificate that nobody trusts: {error}");
+    assert!(
+        error.contains("cannot connect"),
+        "a certificate that nobody trusts: {error}"
+    );
     let _ = open(&format!("redis://127.0.0.1:{}/x", server.port));
 }

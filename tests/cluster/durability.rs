@@ -30,7 +30,9 @@ impl Told {
         let keys: Vec<Fingerprint> = (*next..*next + BATCH).map(key).collect();
         *next += BATCH;
         let mut verdicts = Vec::new();
-        store.observe_batch(&keys, &mut verdicts).expect("no refusal");
+        store
+            .observe_batch(&keys, &mut verdicts)
+            .expect("no refusal");
         for (key, verdict) in keys.into_iter().zip(verdicts) {
             match verdict {
                 SiteVerdict::New => self.new.push(key),
@@ -60,7 +62,8 @@ fn lose_a_master(
     for _ in 0..10 {
         told.produce(&mut store, &mut next);
     }
-    let (dying, replica): (&Server, &Server) = (&cluster.masters[master], &cluster.replicas[master]);
+    let (dying, replica): (&Server, &Server) =
+        (&cluster.masters[master], &cluster.replicas[master]);
     until("a replica that has everything", || {
         let offset = |server: &Server, field: &str| -> Option<u64> {
             let text: String = server.call(&["INFO", "replication"]);
@@ -84,14 +87,20 @@ fn lose_a_master(
     assert!(told.new.len() + told.unknown.len() > before);
     replica.resume();
     until("a takeover", || {
-        replica.try_call::<()>(&["CLUSTER", "FAILOVER", "TAKEOVER"]).is_ok()
+        replica
+            .try_call::<()>(&["CLUSTER", "FAILOVER", "TAKEOVER"])
+            .is_ok()
     });
     let mut store = impatient(open(&path));
-    until("all slices", || store.failures().is_ok_and(|failures| failures.is_empty()));
+    until("all slices", || {
+        store.failures().is_ok_and(|failures| failures.is_empty())
+    });
     let mut verdicts = Vec::new();
     let mut lost = 0;
     for keys in told.new.chunks(1000) {
-        store.contains_batch(keys, &mut verdicts).expect("no refusal");
+        store
+            .contains_batch(keys, &mut verdicts)
+            .expect("no refusal");
         lost += verdicts.iter().filter(|verdict| verdict.is_new()).count();
     }
     // What was Unknown is New when it is tried again: nothing ends without a New.
@@ -109,14 +118,22 @@ fn nothing_acknowledged_by_a_replica_is_lost_with_its_master() {
     assert_eq!(lost, 0, "acknowledged and lost");
     assert!(unconfirmed > 0, "the replica was cut off");
     let (lost, _) = lose_a_master(&cluster, 1, "without-wait", None);
-    assert!(lost > 50, "without WAIT, what the replica lacks is lost: {lost} keys");
+    assert!(
+        lost > 50,
+        "without WAIT, what the replica lacks is lost: {lost} keys"
+    );
 }
 
 #[test]
 fn a_missing_replica_is_counted_or_makes_keys_unknown() {
     let server = Server::start(&[]);
     let path = format!("redis://127.0.0.1:{}/x", server.port);
-    let options = options("slot:values=65535", "horizontal:4", 1 << 20, FailureRule::Unknown);
+    let options = options(
+        "slot:values=65535",
+        "horizontal:4",
+        1 << 20,
+        FailureRule::Unknown,
+    );
     let mut store = create(&path, &options);
     let short = Acknowledgement {
         timeout: Duration::from_millis(10),
@@ -124,13 +141,19 @@ fn a_missing_replica_is_counted_or_makes_keys_unknown() {
     };
     let mut verdicts = Vec::new();
     store.set_acknowledgement(Some(short), Degrade::Count);
-    store.observe_batch(&[key(1)], &mut verdicts).expect("no refusal");
+    store
+        .observe_batch(&[key(1)], &mut verdicts)
+        .expect("no refusal");
     assert_eq!(verdicts, [SiteVerdict::New]);
     store.set_acknowledgement(Some(short), Degrade::Unknown);
-    store.observe_batch(&[key(2), key(1)], &mut verdicts).expect("no refusal");
+    store
+        .observe_batch(&[key(2), key(1)], &mut verdicts)
+        .expect("no refusal");
     assert_eq!(verdicts, [SiteVerdict::Unknown, SiteVerdict::Seen]);
     assert_eq!(store.counters().unacknowledged, 2);
-    store.retry_batch(&[key(2)], &mut verdicts).expect("no refusal");
+    store
+        .retry_batch(&[key(2)], &mut verdicts)
+        .expect("no refusal");
     assert_eq!(verdicts, [SiteVerdict::New]);
     // The disk: if the server can, it confirms or not; if it cannot, it is named.
     let disk = Acknowledgement {
@@ -141,5 +164,8 @@ fn a_missing_replica_is_counted_or_makes_keys_unknown() {
     store.set_acknowledgement(Some(disk), Degrade::Count);
     let outcome = store.observe_batch(&[key(3)], &mut verdicts);
     let error = outcome.expect_err("no appendonly file").to_string();
-    assert!(error.contains("WAITAOF") && error.contains("appendonly"), "{error}");
+    assert!(
+        error.contains("WAITAOF") && error.contains("appendonly"),
+        "{error}"
+    );
 }

@@ -27,7 +27,9 @@ fn keys_with_leaves() -> Vec<(Fingerprint, usize)> {
 #[test]
 fn a_dense_leaf_saves_most_accesses_of_the_root() {
     let keys = keys_with_leaves();
-    let spec: TreeSpec = "dense:levels=2,fanout=4,root-slices=10".parse().expect("valid");
+    let spec: TreeSpec = "dense:levels=2,fanout=4,root-slices=10"
+        .parse()
+        .expect("valid");
     let mut tree = BloomTree::of_bits(&spec, BITS).expect("small");
     let mut expected_new = 0;
     for &(key, leaf) in &keys {
@@ -50,10 +52,15 @@ fn a_dense_leaf_saves_most_accesses_of_the_root() {
     let (mut accesses, mut new, mut verdicts) = (0, 0, Vec::new());
     for chunk in keys.chunks(2000) {
         for (index, leaf) in leaves.iter_mut().enumerate() {
-            let keys: Vec<Fingerprint> =
-                chunk.iter().filter(|it| it.1 == index).map(|it| it.0).collect();
+            let keys: Vec<Fingerprint> = chunk
+                .iter()
+                .filter(|it| it.1 == index)
+                .map(|it| it.0)
+                .collect();
             let before = store.counters().observations();
-            store.observe_through(leaf, &keys, &mut verdicts).expect("no refusal");
+            store
+                .observe_through(leaf, &keys, &mut verdicts)
+                .expect("no refusal");
             accesses += store.counters().observations() - before;
             new += verdicts.iter().filter(|verdict| verdict.is_new()).count() as u64;
         }
@@ -66,5 +73,8 @@ fn a_dense_leaf_saves_most_accesses_of_the_root() {
     within(new, expected_new, "new keys");
     let messages = store.traffic().iter().map(|it| it.messages()).sum();
     within(messages, root.traffic.messages(), "messages");
-    assert!(3 * accesses <= KEYS, "{accesses} of {KEYS} observations reach the root");
+    assert!(
+        3 * accesses <= KEYS,
+        "{accesses} of {KEYS} observations reach the root"
+    );
 }

@@ -23,14 +23,19 @@ fn race(name: &str, options: &CreateOptions) -> Vec<usize> {
         let (mut all, mut verdicts) = (Vec::new(), Vec::new());
         for keys in keys.chunks(BATCH) {
             barrier.wait();
-            store.observe_batch(keys, &mut verdicts).expect("no refusal");
+            store
+                .observe_batch(keys, &mut verdicts)
+                .expect("no refusal");
             all.extend_from_slice(&verdicts);
         }
         all
     };
     let answers: Vec<Vec<SiteVerdict>> = std::thread::scope(|scope| {
         let producers: Vec<_> = (0..PRODUCERS).map(|_| scope.spawn(produce)).collect();
-        producers.into_iter().map(|it| it.join().expect("no panic")).collect()
+        producers
+            .into_iter()
+            .map(|it| it.join().expect("no panic"))
+            .collect()
     });
     let told_new = |index: usize| answers.iter().filter(|it| it[index].is_new()).count();
     (0..keys.len()).map(told_new).collect()
@@ -43,7 +48,12 @@ fn twice(told_new: &[usize]) -> usize {
 #[test]
 fn exactly_one_producer_is_told_new() {
     let bits = 4_000_000;
-    let slots = options("slot:values=65535", "horizontal:12", 16 * bits, FailureRule::Unknown);
+    let slots = options(
+        "slot:values=65535",
+        "horizontal:12",
+        16 * bits,
+        FailureRule::Unknown,
+    );
     let vertical = |recording| CreateOptions {
         recording: Some(recording),
         ..options("bloom:k=4", "vertical:12", bits, FailureRule::Unknown)
@@ -51,10 +61,16 @@ fn exactly_one_producer_is_told_new() {
     let told_new = race("race-slots", &slots);
     assert_eq!(twice(&told_new), 0, "horizontal");
     let lost = told_new.iter().filter(|&&it| it == 0).count();
-    assert!(lost <= 3, "{lost} keys were taken for others, of 3000 with a chance of 2^-16 each");
+    assert!(
+        lost <= 3,
+        "{lost} keys were taken for others, of 3000 with a chance of 2^-16 each"
+    );
     let told_new = race("race-claims", &vertical(Recording::Claim));
     assert_eq!(twice(&told_new), 0, "vertical with claims");
     assert!(told_new.iter().filter(|&&it| it == 0).count() <= 3);
     let told_new = race("race-raw", &vertical(Recording::Atomic));
-    assert!(twice(&told_new) > 0, "without claims, vertical slices let two win");
+    assert!(
+        twice(&told_new) > 0,
+        "without claims, vertical slices let two win"
+    );
 }

@@ -39,15 +39,25 @@ fn move_slot(slot: u16, from: &Server, to: &Server, others: &Server) {
 #[test]
 fn slots_move_while_four_producers_run() {
     let cluster = Cluster::start(3, false);
-    let horizontal = options("slot:values=65535", "horizontal:12", 1 << 27, FailureRule::Unknown);
+    let horizontal = options(
+        "slot:values=65535",
+        "horizontal:12",
+        1 << 27,
+        FailureRule::Unknown,
+    );
     let vertical = options("bloom:k=4", "vertical:12", 1 << 24, FailureRule::Unknown);
     let stores: [(&str, &CreateOptions); 2] = [("slots", &horizontal), ("claims", &vertical)];
     let mut slots = Vec::new();
     for (name, options) in stores {
         let mut store = create(&cluster.address(name), options);
         for slice in store.inspect().expect("answers").slices {
-            let slot: String = cluster.masters[0].call::<u64>(&["CLUSTER", "KEYSLOT", &slice.key]).to_string();
-            let owner = cluster.masters.iter().position(|it| slice.node.ends_with(&format!(":{}", it.port)));
+            let slot: String = cluster.masters[0]
+                .call::<u64>(&["CLUSTER", "KEYSLOT", &slice.key])
+                .to_string();
+            let owner = cluster
+                .masters
+                .iter()
+                .position(|it| slice.node.ends_with(&format!(":{}", it.port)));
             slots.push((slot.parse::<u16>().expect("a slot"), owner.expect("a node")));
         }
     }
@@ -59,7 +69,11 @@ fn slots_move_while_four_producers_run() {
             let first = (producer << 40) + rounds * BATCH;
             let keys: Vec<Fingerprint> = (first..first + BATCH).map(key).collect();
             let found = observe(&mut store, &keys, BATCH as usize);
-            assert_eq!(count(&found, SiteVerdict::Unknown), 0, "a failure reached the producer");
+            assert_eq!(
+                count(&found, SiteVerdict::Unknown),
+                0,
+                "a failure reached the producer"
+            );
             told_new += count(&found, SiteVerdict::New);
             // Everything so far is known, wherever it is.
             let earlier = (producer << 40) + rounds / 2 * BATCH;
@@ -70,7 +84,12 @@ fn slots_move_while_four_producers_run() {
             assert!(lost <= 2, "{lost} keys of a batch were lost");
             rounds += 1;
         }
-        (producer, rounds, told_new, store.router_counts().redirections)
+        (
+            producer,
+            rounds,
+            told_new,
+            store.router_counts().redirections,
+        )
     };
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let producers: Vec<_> = (0..4).map(|it| scope.spawn(move || produce(it))).collect();
@@ -79,19 +98,25 @@ fn slots_move_while_four_producers_run() {
             move_slot(slot, node(0), node(1), node(2));
         }
         done.store(true, Ordering::Relaxed);
-        producers.into_iter().map(|it| it.join().expect("no error")).collect()
+        producers
+            .into_iter()
+            .map(|it| it.join().expect("no error"))
+            .collect()
     });
     for (producer, rounds, told_new, redirections) in outcomes {
         let all = (rounds * BATCH) as usize;
         assert!(told_new + 3 >= all, "{told_new} of {all} new keys");
         assert!(redirections > 0, "slots moved under producer {producer}");
         let mut store = open(&cluster.address(stores[producer as usize % 2].0));
-        let keys: Vec<Fingerprint> =
-            (0..rounds * BATCH).map(|it| key((producer << 40) + it)).collect();
+        let keys: Vec<Fingerprint> = (0..rounds * BATCH)
+            .map(|it| key((producer << 40) + it))
+            .collect();
         let mut verdicts = Vec::new();
         let mut known = 0;
         for keys in keys.chunks(1000) {
-            store.contains_batch(keys, &mut verdicts).expect("no refusal");
+            store
+                .contains_batch(keys, &mut verdicts)
+                .expect("no refusal");
             known += count(&verdicts, SiteVerdict::Seen);
         }
         let forgotten = all - known;

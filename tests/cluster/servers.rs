@@ -57,7 +57,9 @@ impl Server {
         let [port, bus_port] = free_ports();
         let directory = tempfile::Builder::new().prefix("dds-redis-").tempdir();
         let directory = directory.expect("a directory").keep();
-        let options = options.iter().map(|it| it.replace("BUS_PORT", &bus_port.to_string()));
+        let options = options
+            .iter()
+            .map(|it| it.replace("BUS_PORT", &bus_port.to_string()));
         let mut shell = Command::new("sh")
             .args(["-c", SHELL, "sh"])
             .arg(&directory)
@@ -80,7 +82,9 @@ impl Server {
 
     fn read_process(&mut self) {
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("a line of the shell");
+        self.output
+            .read_line(&mut line)
+            .expect("a line of the shell");
         self.process = line.trim().parse().expect("a process");
     }
 
@@ -97,7 +101,10 @@ impl Server {
             }
             if let Ok(mut connection) = self.connect() {
                 let answer = redis::cmd("PING").query::<Value>(&mut connection);
-                let port = redis::cmd("CONFIG").arg("GET").arg("port").query::<Vec<String>>(&mut connection);
+                let port = redis::cmd("CONFIG")
+                    .arg("GET")
+                    .arg("port")
+                    .query::<Vec<String>>(&mut connection);
                 match (answer, port) {
                     (Ok(_), Ok(found)) => return found.get(1) == Some(&self.port.to_string()),
                     // It asks for a password, so it is there.
@@ -120,7 +127,8 @@ impl Server {
 
     /// Sends a command and returns its answer.
     pub fn call<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
-        self.try_call(words).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+        self.try_call(words)
+            .unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
     pub fn try_call<T: redis::FromRedisValue>(&self, words: &[&str]) -> redis::RedisResult<T> {
@@ -215,7 +223,12 @@ impl Cluster {
         for (index, node) in cluster.masters.iter().enumerate() {
             let first = index * 16_384 / masters;
             let last = (index + 1) * 16_384 / masters - 1;
-            let slots = ["CLUSTER", "ADDSLOTSRANGE", &first.to_string(), &last.to_string()];
+            let slots = [
+                "CLUSTER",
+                "ADDSLOTSRANGE",
+                &first.to_string(),
+                &last.to_string(),
+            ];
             node.call::<()>(&slots);
             node.call::<()>(&["CLUSTER", "SET-CONFIG-EPOCH", &(index + 1).to_string()]);
         }
@@ -250,7 +263,8 @@ impl Cluster {
     fn wait(&self, what: &str, condition: impl Fn(&str) -> bool) {
         for node in self.nodes() {
             until(what, || {
-                node.try_call::<String>(&["CLUSTER", "INFO"]).is_ok_and(|it| condition(&it))
+                node.try_call::<String>(&["CLUSTER", "INFO"])
+                    .is_ok_and(|it| condition(&it))
             });
         }
     }

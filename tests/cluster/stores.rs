@@ -77,7 +77,9 @@ pub fn keys_with_repeats(count: u64) -> Vec<Fingerprint> {
 pub fn observe(store: &mut ClusterStore, keys: &[Fingerprint], batch: usize) -> Vec<SiteVerdict> {
     let (mut all, mut verdicts) = (Vec::with_capacity(keys.len()), Vec::new());
     for keys in keys.chunks(batch) {
-        store.observe_batch(keys, &mut verdicts).expect("no refusal");
+        store
+            .observe_batch(keys, &mut verdicts)
+            .expect("no refusal");
         all.extend_from_slice(&verdicts);
     }
     all

@@ -8,15 +8,26 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn lines(range: std::ops::Range<u64>) -> Vec<u8> {
-    range.map(|it| format!("https://harbour.example/{it}\n")).collect::<String>().into_bytes()
+    range
+        .map(|it| format!("https://harbour.example/{it}\n"))
+        .collect::<String>()
+        .into_bytes()
 }
 
 #[test]
 fn commands_take_the_address_of_a_cluster() {
     let mut cluster = Cluster::start(3, false);
     let address = cluster.address("links");
-    let created = run(&["create", &address, "--slices", "12", "--memory", "1MiB"], b"");
-    assert_eq!(created.status.code(), Some(0), "{}", standard_error(&created));
+    let created = run(
+        &["create", &address, "--slices", "12", "--memory", "1MiB"],
+        b"",
+    );
+    assert_eq!(
+        created.status.code(),
+        Some(0),
+        "{}",
+        standard_error(&created)
+    );
     assert!(text(&created.stdout).contains("horizontal:12"));
     assert_fails(&["create", &address], &["there is a store `links` already"]);
     assert_prints(&["filter", &address], b"a\nb\na\nc\nb\n", b"a\nb\nc\n");
@@ -26,7 +37,10 @@ fn commands_take_the_address_of_a_cluster() {
     let output = run(&["contains", &address], b"a\nx\n");
     assert_eq!(output.stdout, b"seen\ta\nnew\tx\n");
     assert_eq!(output.status.code(), Some(1), "{}", standard_error(&output));
-    assert_fails(&["filter", &address, "--memory", "2MiB"], &["2097152 were asked for"]);
+    assert_fails(
+        &["filter", &address, "--memory", "2MiB"],
+        &["2097152 were asked for"],
+    );
     assert_fails(&["filter", &address, "--window", "7d"], &["--window"]);
     assert_fails(&["filter", "--leaf", "x.dds"], &["needs a store on Redis"]);
 
@@ -43,22 +57,38 @@ fn commands_take_the_address_of_a_cluster() {
         assert_eq!(output.status.code(), Some(0), "{}", standard_error(output));
         number.parse::<u64>().expect("a number")
     };
-    let first = run(&["filter", &address, "--leaf", leaf, "--memory", "1MiB"], &many);
+    let first = run(
+        &["filter", &address, "--leaf", leaf, "--memory", "1MiB"],
+        &many,
+    );
     let printed = first.stdout.iter().filter(|&&byte| byte == b'\n').count();
-    assert!(printed >= 2998, "{printed}: a chance of 2^-16 each to be dropped");
+    assert!(
+        printed >= 2998,
+        "{printed}: a chance of 2^-16 each to be dropped"
+    );
     let before = asked(&first);
     let again = run(&["filter", &address, "--leaf", leaf], &many);
     let repeated = again.stdout.iter().filter(|&&byte| byte == b'\n').count();
-    assert!(repeated < 100, "{repeated} lines were overwritten in their slots");
+    assert!(
+        repeated < 100,
+        "{repeated} lines were overwritten in their slots"
+    );
     let messages = asked(&again) - before;
     assert!(messages < 300, "the leaf answers: {messages} messages");
 
     // A node that comes back empty is reported, and rebuilt from the lines.
     let report = text(&run(&["inspect", &address], b"").stdout);
-    assert!(report.contains("3 nodes in a cluster") && report.contains("slice 11"), "{report}");
+    assert!(
+        report.contains("3 nodes in a cluster") && report.contains("slice 11"),
+        "{report}"
+    );
     cluster.masters[1].kill();
     let output = run(&["filter", &address], &many);
-    assert!(standard_error(&output).contains("did not answer"), "{}", standard_error(&output));
+    assert!(
+        standard_error(&output).contains("did not answer"),
+        "{}",
+        standard_error(&output)
+    );
     cluster.masters[1].restart();
     crate::redis_servers::until("a node that is back", || {
         text(&run(&["inspect", &address], b"").stdout).contains("lost its content")
@@ -67,8 +97,16 @@ fn commands_take_the_address_of_a_cluster() {
     assert_fails(&["repair", &address], &["4 slices failed", "--from FILE"]);
     let file = directory.path().join("lines.txt");
     std::fs::write(&file, &many).expect("a file");
-    let repaired = run(&["repair", &address, "--from", file.to_str().expect("text")], b"");
-    assert_eq!(repaired.status.code(), Some(0), "{}", standard_error(&repaired));
+    let repaired = run(
+        &["repair", &address, "--from", file.to_str().expect("text")],
+        b"",
+    );
+    assert_eq!(
+        repaired.status.code(),
+        Some(0),
+        "{}",
+        standard_error(&repaired)
+    );
     assert!(standard_error(&repaired).contains("rebuilt 4 slices"));
     let output = run(&["filter", &address], &many);
     let printed = output.stdout.iter().filter(|&&byte| byte == b'\n').count();
@@ -96,7 +134,11 @@ fn two_filters_on_redis_print_each_line_once() {
     printed.sort();
     printed.dedup();
     // 20,000 keys in 4 million slots: about 50 are overwritten, and may be new to the other run.
-    assert!(count - printed.len() < 150, "{} lines twice", count - printed.len());
+    assert!(
+        count - printed.len() < 150,
+        "{} lines twice",
+        count - printed.len()
+    );
     assert!(printed.len() >= 19_995);
     let wrong = format!("redis://:wrong@127.0.0.1:{}/links", server.port);
     let output = run(&["inspect", &wrong], b"");

@@ -22,11 +22,11 @@ mod long_lines;
 mod maintenance;
 mod processes;
 mod readme;
+mod recorded_keys;
 #[cfg(unix)]
 #[path = "../cluster/servers.rs"]
 #[allow(dead_code)]
 mod redis_servers;
-mod recorded_keys;
 mod reproduce;
 mod run_command;
 mod serve;

@@ -129,7 +129,8 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         return create_remote(address, &arguments, global.quiet);
     }
     if arguments.cluster.is_given() {
-        let text = "--slices and --rule are for a store on Redis, as in redis://127.0.0.1:7000/links";
+        let text =
+            "--slices and --rule are for a store on Redis, as in redis://127.0.0.1:7000/links";
         return Err(Failure::Usage(text.to_owned()));
     }
     let mut rule = arguments.key.rule()?;

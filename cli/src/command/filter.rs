@@ -348,7 +348,9 @@ impl Arguments {
             (self.filter.filter.is_some() && others.is_serve, "--filter"),
             (self.filter.seed.is_some() && others.is_serve, "--seed"),
         ];
-        let given = given.into_iter().find_map(|(is_given, name)| is_given.then_some(name));
+        let given = given
+            .into_iter()
+            .find_map(|(is_given, name)| is_given.then_some(name));
         match given.or_else(|| self.redis_option().filter(|_| others.is_serve)) {
             Some(option) => Err(Failure::Usage(format!("{option} {}", others.hint))),
             None => Ok(()),

@@ -78,11 +78,7 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
 }
 
 /// Rebuilds slices that have lost their content.
-fn repair_remote(
-    address: RemoteAddress,
-    arguments: Arguments,
-    quiet: bool,
-) -> Result<(), Failure> {
+fn repair_remote(address: RemoteAddress, arguments: Arguments, quiet: bool) -> Result<(), Failure> {
     let RemoteAddress::Cluster(address, access) = address else {
         let text = "`dedupstore serve` has its stores open; stop it, and name the directory";
         return Err(Failure::Usage(text.to_owned()));
