@@ -61,7 +61,7 @@ fn unsafe_code_is_only_in_listed_files() {
 #[test]
 fn engine_server_and_cli_do_not_panic_on_purpose() {
     for (path, text) in source_files(&[".rs"]) {
-        let places = ["engine/src", "server/src", "cli/src"];
+        let places = ["engine/src", "server/src", "cluster/src", "cli/src"];
         if !places.iter().any(|place| path.starts_with(place)) {
             continue;
         }

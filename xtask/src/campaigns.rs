@@ -31,6 +31,17 @@ pub fn serve(options: &[&str]) -> Outcome {
     with_command_line("serve", ["dedupstore-tests", "--example", "serve"], options)
 }
 
+/// Measures a store on Redis beside SADD. The processor time is that of the server, so the client
+/// need not be optimized.
+pub fn cluster_bench(options: &[&str]) -> Outcome {
+    crate::redis_clients::ensure_server()?;
+    let mut command = cargo(&["run", "--quiet", "--package", "dedupstore-cluster"]);
+    command
+        .args(["--example", "cluster_bench", "--"])
+        .args(options);
+    run("cluster bench", command)
+}
+
 /// Adds the golden states and the golden store of a new filter.
 pub fn golden(filter: &str) -> Outcome {
     let target = ["dedupstore-tools", "--bin", "golden"];

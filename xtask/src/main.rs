@@ -27,6 +27,8 @@ cargo xtask COMMAND
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
+  cluster-bench  [scale µS BYTES]  measure a store on Redis beside SADD, or print the table of
+                docs/SCALE.md from these figures
   fmt           [--check]  format all sources, also the filters, which `cargo fmt` does not find
   new-filter    NAME  add a filter from the template, and say what is left to do
   golden        NAME  add the golden states and the golden store of a new filter
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ["crash", ref options @ ..] => campaigns::crash(options),
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
+        ["cluster-bench", ref options @ ..] => campaigns::cluster_bench(options),
         ["fmt"] => format::write(),
         ["fmt", "--check"] => format::check(),
         ["new-filter", name] => new_filter::run(name),

@@ -7,14 +7,15 @@ use crate::page;
 use crate::step::{Outcome, cargo, root, run};
 
 /// The packages that are published, in the order of their dependencies.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 5] = [
     "dedupstore",
     "dedupstore-view",
     "dedupstore-server",
+    "dedupstore-cluster",
     "dedupstore-cli",
 ];
 /// Files that a package must contain.
-const REQUIRED: [(&str, &[&str]); 4] = [
+const REQUIRED: [(&str, &[&str]); 5] = [
     (
         "dedupstore",
         &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"],
@@ -25,6 +26,10 @@ const REQUIRED: [(&str, &[&str]); 4] = [
     ),
     (
         "dedupstore-server",
+        &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"],
+    ),
+    (
+        "dedupstore-cluster",
         &["README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"],
     ),
     (
