@@ -12,17 +12,14 @@
 #[cfg(target_arch = "x86_64")]
 macro_rules! implement_line_vectors {
     ($vectors:ident, $bits:ty) => {
-        impl $vectors {
-            /// Calls `work`, compiled for these instructions if it is inlined.
+        impl LineVectors for $vectors {
+            type Bits = $bits;
+
             #[inline]
-            pub fn run<T>(self, work: impl FnOnce() -> T) -> T {
+            fn run<T>(self, work: impl FnOnce() -> T) -> T {
                 // SAFETY: `self` proves that the processor has the instructions.
                 unsafe { run(work) }
             }
-        }
-
-        impl LineVectors for $vectors {
-            type Bits = $bits;
 
             #[inline(always)]
             fn load(self, line: &[u8; 64]) -> $bits {
@@ -52,6 +49,39 @@ macro_rules! implement_line_vectors {
             }
 
             #[inline(always)]
+            fn cells(self, count: u32, mut next_number: impl FnMut() -> u64) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                let (mut cells, mut number) = unsafe { (zero(), zero()) };
+                for index in 0..count {
+                    if index % 4 == 0 {
+                        // SAFETY: as above.
+                        number = unsafe { splat(next_number()) };
+                    }
+                    // SAFETY: as above.
+                    cells = unsafe { or(cells, cell_at(number, 55 - 16 * (index % 4))) };
+                }
+                cells
+            }
+
+            #[inline(always)]
+            fn cells_in(self, bits: $bits, values: u16) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { cells_in(bits, values) }
+            }
+
+            #[inline(always)]
+            fn splat(self, number: u64) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { splat(number) }
+            }
+
+            #[inline(always)]
+            fn and(self, one: $bits, other: $bits) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { and(one, other) }
+            }
+
+            #[inline(always)]
             fn or(self, one: $bits, other: $bits) -> $bits {
                 // SAFETY: `self` proves that the processor has the instructions.
                 unsafe { or(one, other) }
@@ -61,6 +91,12 @@ macro_rules! implement_line_vectors {
             fn without(self, bits: $bits, removed: $bits) -> $bits {
                 // SAFETY: `self` proves that the processor has the instructions.
                 unsafe { without(bits, removed) }
+            }
+
+            #[inline(always)]
+            fn is_zero(self, bits: $bits) -> bool {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { is_zero(bits) }
             }
 
             #[inline(always)]
@@ -130,6 +166,9 @@ pub(crate) trait LineVectors: Copy {
     /// The 512 bits of a cache line.
     type Bits: Copy;
 
+    /// Calls `work`, compiled for these instructions if it is inlined.
+    fn run<T>(self, work: impl FnOnce() -> T) -> T;
+
     /// Reads a cache line.
     fn load(self, line: &[u8; 64]) -> Self::Bits;
 
@@ -140,11 +179,27 @@ pub(crate) trait LineVectors: Copy {
     /// number.
     fn bits(self, count: u32, next_number: impl FnMut() -> u64) -> Self::Bits;
 
+    /// Returns all bits of `count` cells of four bits. Their positions are cut from 64-bit numbers,
+    /// four per number, from the top of each 16 bits.
+    fn cells(self, count: u32, next_number: impl FnMut() -> u64) -> Self::Bits;
+
+    /// Returns all bits of the cells of four bits whose value v has its bit v set in `values`.
+    fn cells_in(self, bits: Self::Bits, values: u16) -> Self::Bits;
+
+    /// Returns a number eight times.
+    fn splat(self, number: u64) -> Self::Bits;
+
+    /// Returns the bits that are in both.
+    fn and(self, one: Self::Bits, other: Self::Bits) -> Self::Bits;
+
     /// Returns the bits that are in either.
     fn or(self, one: Self::Bits, other: Self::Bits) -> Self::Bits;
 
     /// Returns the bits that are not in `removed`.
     fn without(self, bits: Self::Bits, removed: Self::Bits) -> Self::Bits;
+
+    /// Whether no bit is set.
+    fn is_zero(self, bits: Self::Bits) -> bool;
 
     /// Counts the set bits.
     fn count(self, bits: Self::Bits) -> u32;
@@ -166,6 +221,16 @@ mod tests {
         line
     }
 
+    /// Computes with one cell at a time.
+    fn naive_cells(count: u32, numbers: &[u64]) -> [u8; 64] {
+        let mut line = [0; 64];
+        for index in 0..count as usize {
+            let cell = (numbers[index / 4] >> (57 - 16 * (index % 4))) as usize % 128;
+            line[cell / 2] |= 15 << (cell % 2 * 4);
+        }
+        line
+    }
+
     fn agrees_with_single_bits(vectors: impl LineVectors) {
         let draws = Generator::from_seed(11);
         let mut drawn = (0..).map(|index| draws.draw(index));
@@ -178,6 +243,10 @@ mod tests {
             vectors.store(bits, &mut line);
             let expected = naive_bits(count, &numbers);
             assert_eq!(line, expected, "{count} bits of {numbers:x?}");
+            let mut given = numbers.iter();
+            let cells = vectors.cells(count.min(20), || given.next().copied().unwrap_or(0));
+            vectors.store(cells, &mut line);
+            assert_eq!(line, naive_cells(count.min(20), &numbers), "{count}");
             let words: [u64; 8] = std::array::from_fn(|_| next() & next());
             let mut other = [0; 64];
             for (bytes, word) in other.chunks_exact_mut(8).zip(words) {
@@ -186,13 +255,24 @@ mod tests {
             let other_bits = vectors.load(&other);
             let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
             assert_eq!(vectors.count(other_bits), ones);
+            assert_eq!(vectors.is_zero(other_bits), ones == 0);
             vectors.store(vectors.or(bits, other_bits), &mut line);
             assert!((0..64).all(|i| line[i] == expected[i] | other[i]));
+            vectors.store(vectors.and(bits, other_bits), &mut line);
+            assert!((0..64).all(|i| line[i] == expected[i] & other[i]));
+            let values = numbers[0] as u16;
+            vectors.store(vectors.cells_in(other_bits, values), &mut line);
+            let all_if = |value: u8| if values >> value & 1 == 1 { 15 } else { 0 };
+            let found = |byte: u8| all_if(byte & 15) | (all_if(byte >> 4) << 4);
+            assert!((0..64).all(|i| line[i] == found(other[i])));
+            vectors.store(vectors.splat(numbers[1]), &mut line);
+            assert!((0..64).all(|i| line[i] == numbers[1].to_le_bytes()[i % 8]));
             vectors.store(vectors.without(other_bits, bits), &mut line);
             assert!((0..64).all(|i| line[i] == other[i] & !expected[i]));
         }
         let full = vectors.load(&[0xff; 64]);
         assert_eq!(vectors.count(full), 512);
+        assert!(vectors.is_zero(vectors.load(&[0; 64])));
     }
 
     #[test]

@@ -24,29 +24,23 @@ fn prefetch_burst(filter: &impl Filter) -> usize {
 }
 
 /// Evaluates a call for the filter with [constant parameters](Filter::usual), if it has common
-/// ones, and else for the filter as it is. A filter of the type `F` that computes with
-/// [vectors](Filter::USES_VECTORS) gets the widest that the processor has. Constants are chosen
+/// ones, and else for the filter as it is. A filter that computes with
+/// [vectors](Filter::uses_vectors) gets the widest that the processor has. Constants are chosen
 /// inside `run`, which is a function of its own: constants outside of it would be variables there.
 macro_rules! specialized {
     ($filter:ident => $call:expr) => {
-        if const { F::USES_VECTORS } {
-            match $crate::simd::Vectors::detected() {
-                $crate::simd::Vectors::Portable => specialized!(constants $filter => $call),
-                #[cfg(target_arch = "x86_64")]
-                $crate::simd::Vectors::Avx2(vectors) => vectors.run(|| {
-                    let found = $filter.with_vectors($crate::simd::Vectors::Avx2(vectors));
-                    let $filter = found.as_ref().unwrap_or($filter);
-                    specialized!(constants $filter => $call)
-                }),
-                #[cfg(target_arch = "x86_64")]
-                $crate::simd::Vectors::Avx512(vectors) => vectors.run(|| {
-                    let found = $filter.with_vectors($crate::simd::Vectors::Avx512(vectors));
-                    let $filter = found.as_ref().unwrap_or($filter);
-                    specialized!(constants $filter => $call)
-                }),
-            }
-        } else {
-            specialized!(constants $filter => $call)
+        match $crate::simd::Vectors::detected() {
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Vectors::Avx2(vectors) if $filter.uses_vectors() => $crate::simd::LineVectors::run(vectors, || {
+                let $filter = &$filter.with_vectors($crate::simd::Vectors::Avx2(vectors));
+                specialized!(constants $filter => $call)
+            }),
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Vectors::Avx512(vectors) if $filter.uses_vectors() => $crate::simd::LineVectors::run(vectors, || {
+                let $filter = &$filter.with_vectors($crate::simd::Vectors::Avx512(vectors));
+                specialized!(constants $filter => $call)
+            }),
+            _ => specialized!(constants $filter => $call),
         }
     };
     (constants $filter:ident => $call:expr) => {
@@ -98,6 +92,10 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
     verdicts: &mut [Verdict],
     sample: &mut SampleMask,
 ) {
+    // A copy of which no one else knows: its counters stay in registers of the processor. In
+    // memory, each key would wait until the counts of the one before are stored.
+    let shared = registers;
+    let registers = &mut shared.clone();
     let start = registers.generator();
     let generator_at = |index: usize| start.ahead(index as u64 * filter.draws());
     let worthwhile = prefetch::is_worthwhile(region.bytes().len());
@@ -134,6 +132,7 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
         first += burst;
     }
     registers.count_new(new, generator_at(observations.len()));
+    shared.clone_from(registers);
 }
 
 /// Observes what a log recorded.

@@ -206,11 +206,14 @@ impl Filter for Blocked {
         [6, 4].map(|k| (self.k == k).then_some(Blocked { k, ..*self }))
     }
 
-    const USES_VECTORS: bool = true;
+    #[inline(always)]
+    fn uses_vectors(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
-    fn with_vectors(&self, vectors: Vectors) -> Option<Self> {
-        Some(Blocked { vectors, ..*self })
+    fn with_vectors(&self, vectors: Vectors) -> Self {
+        Blocked { vectors, ..*self }
     }
 
     fn region_bytes(&self) -> u64 {
@@ -401,7 +404,7 @@ mod tests {
             let spec: FilterSpec = format!("blocked:{text}").parse().expect("a filter");
             let filter = Blocked::build(&spec, 40 * 512).expect("enough memory");
             let run = |vectors: Vectors| {
-                let filter = filter.with_vectors(vectors).expect("it uses vectors");
+                let filter = filter.with_vectors(vectors);
                 let mut region = vec![0; filter.region_bytes() as usize];
                 let mut registers = Registers::new(1);
                 let verdicts: Vec<Verdict> = keys

@@ -92,6 +92,34 @@ impl ClockGuard {
         &self.admitted
     }
 
+    /// Whether all observations count at the present step, without a look at each of them: no time
+    /// is after it. If so, they are counted as handled; if not, [`admit`](ClockGuard::admit) them.
+    pub fn are_at_present(
+        &mut self,
+        clock: &WindowClock,
+        present: u64,
+        machine: Option<u32>,
+        observations: &[Observation],
+    ) -> bool {
+        let machine = machine.filter(|&seconds| seconds >= CLOCK_IS_SET);
+        let bounds = Bounds::at(clock, present, machine);
+        let newest = observations
+            .iter()
+            .fold(0, |newest, it| it.tick.max(newest));
+        if u64::from(newest) >= bounds.next || !bounds.is_usual(newest) {
+            return false;
+        }
+        if newest > 0 {
+            self.has_followed = true;
+            self.unconfirmed = None;
+        }
+        let begin = u32::try_from(bounds.begin).unwrap_or(u32::MAX);
+        let is_late = |it: &Observation| (it.tick != 0) & (it.tick < begin);
+        let late = observations.iter().map(|it| u64::from(is_late(it)));
+        self.report.late += late.sum::<u64>();
+        true
+    }
+
     /// Whether a time that is more than a window ahead, or after the machine's clock, is followed.
     #[cold]
     fn is_plausible(&self, bounds: &Bounds, clock: &WindowClock, tick: u32) -> bool {

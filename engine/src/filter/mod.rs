@@ -111,6 +111,8 @@ mod stamps;
 mod suggested_values;
 #[cfg_attr(target_family = "wasm", path = "no_threads.rs")]
 mod threads;
+#[cfg(target_arch = "x86_64")]
+mod timer_lines;
 mod union;
 #[cfg(feature = "all-filters")]
 mod weighted_index;
@@ -173,7 +175,7 @@ pub const MAX_MEMORY_BITS: u64 = 1 << 43;
 ///
 /// Sets and stores use only filters of the registry: they take a [`FilterSpec`], because a store
 /// records its filter as text and builds it again from that text.
-pub trait Filter: Sized {
+pub trait Filter: Clone {
     /// Describes the filter to the command line, the page and the documents.
     const DESCRIPTOR: Descriptor;
 
@@ -204,15 +206,18 @@ pub trait Filter: Sized {
         [None, None]
     }
 
-    /// Whether the loop over a batch is compiled once more for the vector instructions that the
-    /// processor may have.
-    const USES_VECTORS: bool = false;
-
-    /// Returns the same filter, which computes with these vectors; None if it does not
-    /// [use](Filter::USES_VECTORS) them. The bytes and the verdicts do not depend on it.
+    /// Whether the filter computes with the vector instructions that the processor may have. The
+    /// loop over a batch is compiled once more for each set of them, unless this is always false.
     #[inline(always)]
-    fn with_vectors(&self, _vectors: Vectors) -> Option<Self> {
-        None
+    fn uses_vectors(&self) -> bool {
+        false
+    }
+
+    /// Returns the same filter, which computes with these vectors. The bytes and the verdicts do
+    /// not depend on it.
+    #[inline(always)]
+    fn with_vectors(&self, _vectors: Vectors) -> Self {
+        self.clone()
     }
 
     /// Returns the number of cells. The load is the share of them in use.

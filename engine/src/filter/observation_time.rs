@@ -2,6 +2,9 @@
 
 use super::{ClockGuard, ClockReport, Observation, WindowClock};
 
+/// The times of so many observations are looked at together: few enough for the first-level cache.
+const BLOCK: usize = 1024;
+
 /// Decides at which step observations count.
 #[derive(Debug)]
 pub(crate) struct ObservationTime {
@@ -68,13 +71,21 @@ impl ObservationTime {
             runs.push(Run { step: 0, end });
             return runs;
         };
-        let mut step = present.max(self.floor);
-        let admitted = self.guard.admit(&clock, step, machine(), observations);
-        let mut end = 0;
-        while end < admitted.len() {
-            let (next, run) = clock.run(step, &admitted[end..]);
-            (step, end) = (next, end + run);
-            runs.push(Run { step, end });
+        let (mut step, mut end) = (present.max(self.floor), 0);
+        let machine = machine();
+        for mut block in observations.chunks(BLOCK) {
+            if self.guard.are_at_present(&clock, step, machine, block) {
+                end += block.len();
+                extend(&mut runs, Run { step, end });
+                continue;
+            }
+            block = self.guard.admit(&clock, step, machine, block);
+            while !block.is_empty() {
+                let (next, length) = clock.run(step, block);
+                (step, end) = (next, end + length);
+                block = &block[length..];
+                extend(&mut runs, Run { step, end });
+            }
         }
         runs
     }
@@ -83,6 +94,14 @@ impl ObservationTime {
     pub fn reuse(&mut self, mut runs: Vec<Run>) {
         runs.clear();
         self.runs = runs;
+    }
+}
+
+/// Adds a run, or its observations to the last one if that has the same step.
+fn extend(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        Some(last) if last.step == run.step => last.end = run.end,
+        _ => runs.push(run),
     }
 }
 

@@ -177,6 +177,13 @@ pub(super) fn advance(
     }
 }
 
+/// Whether a New verdict would advance the base or sweep.
+#[inline(always)]
+pub(super) fn is_due(registers: &Registers, now: u64) -> bool {
+    let (next, end) = WindowRegisters::sweep(registers);
+    (next != end) | (WindowRegisters::base(registers) != now)
+}
+
 /// Returns the groups that so many New verdicts at the base step sweep, and marks them as swept.
 pub(super) fn take_due(registers: &mut Registers, new: u64) -> Range<u64> {
     let (next, end) = WindowRegisters::sweep(registers);

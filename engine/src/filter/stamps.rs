@@ -149,20 +149,22 @@ impl StampWindow {
     /// below 64.
     #[inline(always)]
     pub fn mask(&self) -> u64 {
-        if self.ages >= self.values {
-            return (u64::MAX >> (63 - self.values)) & !1;
-        }
-        let run = (1u64 << self.ages) - 1;
-        // Ages 0, 1, … are the values newest, newest − 1, …, and after 1 follows the largest.
-        match self.newest >= self.ages {
-            // The run is empty if it would be shifted by the whole width.
-            true => run.wrapping_shl((self.newest + 1 - self.ages) as u32),
-            false => {
-                let low = (1u64 << (self.newest + 1)) - 2;
-                let high = self.ages - self.newest;
-                low | (((1u64 << high) - 1) << (self.values + 1 - high))
+        let ages = self.ages.min(self.values);
+        // Ages 0, 1, … are the values newest, newest − 1, …, and after 1 follows the largest. The
+        // run of these values, counted from 1, is shifted to its place in a circle.
+        let shift = self.newest + self.values - ages;
+        let circle = (1 << self.values) - 1;
+        let place = match self.values < 32 {
+            true => {
+                let run = ((1 << ages) - 1) << shift;
+                run | (run >> self.values)
             }
-        }
+            false => {
+                let run = ((1u128 << ages) - 1) << shift;
+                (run | (run >> self.values)) as u64
+            }
+        };
+        (place & circle) << 1
     }
 }
 

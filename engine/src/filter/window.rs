@@ -40,6 +40,7 @@ use super::{
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
+use crate::simd::Vectors;
 
 /// The geometry of the filter.
 #[derive(Clone, Debug)]
@@ -48,6 +49,7 @@ pub struct Window {
     cells: StampCells,
     /// How many of the k cells must have the same value.
     equal: u32,
+    vectors: Vectors,
 }
 
 impl Window {
@@ -165,6 +167,7 @@ impl Filter for Window {
             clock,
             cells: StampCells::new(spec, memory_bits, stamps, is_blocked)?,
             equal: equal as u32,
+            vectors: Vectors::Portable,
         })
     }
 
@@ -176,8 +179,20 @@ impl Filter for Window {
                 clock: self.clock,
                 cells,
                 equal: 1,
+                vectors: self.vectors,
             })
         })
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn uses_vectors(&self) -> bool {
+        self.equal < 2 && self.cells.timer_lines().is_some()
+    }
+
+    #[inline(always)]
+    fn with_vectors(&self, vectors: Vectors) -> Self {
+        Window { vectors, ..*self }
     }
 
     fn region_bytes(&self) -> u64 {
@@ -240,6 +255,19 @@ impl Filter for Window {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(lines) = self.cells.timer_lines() {
+            let now = self.clock.now(registers);
+            match self.vectors {
+                Vectors::Portable => {}
+                Vectors::Avx2(vectors) => {
+                    return lines.observe(vectors, region, registers, now, fingerprint);
+                }
+                Vectors::Avx512(vectors) => {
+                    return lines.observe(vectors, region, registers, now, fingerprint);
+                }
+            }
+        }
         self.observe_in(self.cells, region, registers, fingerprint)
     }
 
@@ -253,6 +281,19 @@ impl Filter for Window {
         observation: Observation,
     ) -> Verdict {
         let cells = self.cells.starting_at(first_row);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(lines) = cells.timer_lines() {
+            let (now, fingerprint) = (self.clock.now(registers), observation.fingerprint);
+            match self.vectors {
+                Vectors::Portable => {}
+                Vectors::Avx2(vectors) => {
+                    return lines.observe_in_rows(vectors, region, registers, now, fingerprint);
+                }
+                Vectors::Avx512(vectors) => {
+                    return lines.observe_in_rows(vectors, region, registers, now, fingerprint);
+                }
+            }
+        }
         let window = cells.stamps.window_at(registers, self.clock.now(registers));
         if cells.are_in_window(region.bytes(), window, observation.fingerprint) {
             return Verdict::Seen;

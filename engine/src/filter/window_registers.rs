@@ -52,9 +52,15 @@ impl WindowRegisters {
     /// Counts a New verdict at the base step.
     #[inline(always)]
     pub fn count_delivery(registers: &mut Registers) {
+        Self::count_deliveries(registers, 1);
+    }
+
+    /// Counts so many New verdicts at the base step.
+    #[inline(always)]
+    pub fn count_deliveries(registers: &mut Registers, count: u64) {
         let own = registers.own_mut();
-        own[DELIVERIES] += 1;
-        own[COUNTS + (own[COUNTED_IN] % COUNT_WORDS) as usize] += 1;
+        own[DELIVERIES] += count;
+        own[COUNTS + (own[COUNTED_IN] % COUNT_WORDS) as usize] += count;
     }
 
     /// Returns the base modulo the number of stamps. It is stored, so that an observation needs

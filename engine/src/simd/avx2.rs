@@ -4,10 +4,10 @@
 use std::arch::x86_64::{
     __m256i, _mm_add_epi64, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_unpackhi_epi64,
     _mm256_add_epi8, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_si128,
-    _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_sad_epu8,
-    _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setr_epi8, _mm256_setr_epi64x,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srl_epi64, _mm256_srli_epi16,
-    _mm256_storeu_si256, _mm256_xor_si256,
+    _mm256_cmpeq_epi8, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_or_si256,
+    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi64x, _mm256_setr_epi8,
+    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srl_epi64,
+    _mm256_srli_epi16, _mm256_storeu_si256, _mm256_testz_si256, _mm256_xor_si256,
 };
 
 use super::LineVectors;
@@ -64,6 +64,13 @@ with_avx2! {
         }
     }
 
+    fn and(one: Halves, other: Halves) -> Halves {
+        [
+            _mm256_and_si256(one[0], other[0]),
+            _mm256_and_si256(one[1], other[1]),
+        ]
+    }
+
     fn or(one: Halves, other: Halves) -> Halves {
         [
             _mm256_or_si256(one[0], other[0]),
@@ -76,6 +83,11 @@ with_avx2! {
             _mm256_andnot_si256(removed[0], bits[0]),
             _mm256_andnot_si256(removed[1], bits[1]),
         ]
+    }
+
+    fn is_zero(bits: Halves) -> bool {
+        let either = _mm256_or_si256(bits[0], bits[1]);
+        _mm256_testz_si256(either, either) == 1
     }
 
     fn count(bits: Halves) -> u32 {
@@ -109,31 +121,57 @@ with_avx2! {
         [_mm256_set1_epi64x(number.cast_signed()); 2]
     }
 
-    /// Returns the bit whose position is in the nine bits of every lane from `shift` on. In a lane
-    /// other than the bit's own, the position differs from the lane's by 64 or more, and such a
-    /// shift gives 0.
+    /// Returns the bit whose position is in the nine bits of every lane from `shift` on.
     fn bit_at(number: Halves, shift: u32) -> Halves {
+        shifted_to(1, number, shift, 511)
+    }
+
+    /// Returns the four bits whose position is in the seven bits of every lane from `shift` + 2 on.
+    fn cell_at(number: Halves, shift: u32) -> Halves {
+        shifted_to(15, number, shift, 508)
+    }
+
+    /// Returns a pattern at the position that is in the `mask` bits of every lane from `shift` on.
+    /// In a lane other than the pattern's own, the position differs from the lane's by 64 or more,
+    /// and such a shift gives 0.
+    fn shifted_to(pattern: i64, number: Halves, shift: u32, mask: i64) -> Halves {
         let position = _mm256_srl_epi64(number[0], _mm_cvtsi64_si128(i64::from(shift)));
-        let position = _mm256_and_si256(position, _mm256_set1_epi64x(511));
+        let position = _mm256_and_si256(position, _mm256_set1_epi64x(mask));
         let low_lanes = _mm256_setr_epi64x(0, 64, 128, 192);
         let high_lanes = _mm256_setr_epi64x(256, 320, 384, 448);
         [
-            shifted_one(_mm256_xor_si256(position, low_lanes)),
-            shifted_one(_mm256_xor_si256(position, high_lanes)),
+            shifted(pattern, _mm256_xor_si256(position, low_lanes)),
+            shifted(pattern, _mm256_xor_si256(position, high_lanes)),
         ]
     }
 
-    /// Shifts 1 to the left in each lane. The compiler would add comparisons to the intrinsic,
+    fn cells_in(bits: Halves, values: u16) -> Halves {
+        // The bit of each value, in the byte of its number.
+        let bit_of_value = _mm256_set1_epi64x(0x8040_2010_0804_0201u64.cast_signed());
+        let byte_of_value = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0, 0x0101_0101_0101_0101);
+        let table = _mm256_shuffle_epi8(_mm256_set1_epi16(values.cast_signed()), byte_of_value);
+        let table = _mm256_cmpeq_epi8(_mm256_and_si256(table, bit_of_value), bit_of_value);
+        let low_bits = _mm256_set1_epi8(15);
+        bits.map(|half| {
+            let low = _mm256_and_si256(half, low_bits);
+            let high = _mm256_and_si256(_mm256_srli_epi16::<4>(half), low_bits);
+            let low = _mm256_and_si256(_mm256_shuffle_epi8(table, low), low_bits);
+            let high = _mm256_andnot_si256(low_bits, _mm256_shuffle_epi8(table, high));
+            _mm256_or_si256(low, high)
+        })
+    }
+
+    /// Shifts a pattern to the left in each lane. The compiler would add comparisons to the intrinsic,
     /// whose result for large shifts it does not take from the processor.
-    fn shifted_one(by: __m256i) -> __m256i {
-        let one = _mm256_set1_epi64x(1);
+    fn shifted(pattern: i64, by: __m256i) -> __m256i {
+        let pattern = _mm256_set1_epi64x(pattern);
         let shifted: __m256i;
         // SAFETY: the instruction only computes its result; AVX2 is enabled here.
         unsafe {
             std::arch::asm!(
                 "vpsllvq {}, {}, {}",
                 lateout(ymm_reg) shifted,
-                in(ymm_reg) one,
+                in(ymm_reg) pattern,
                 in(ymm_reg) by,
                 options(pure, nomem, nostack, preserves_flags),
             );

@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m512i, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_sad_epu8, _mm_setzero_si128,
-    _mm512_and_si512, _mm512_andnot_si512, _mm512_cvtepi64_epi8, _mm512_loadu_si512,
-    _mm512_or_si512, _mm512_popcnt_epi64, _mm512_set1_epi64, _mm512_setr_epi64,
-    _mm512_setzero_si512, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_xor_si512,
+    __m512i, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_movm_epi8, _mm_sad_epu8, _mm_setzero_si128,
+    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cvtepi64_epi8,
+    _mm512_loadu_si512, _mm512_or_si512, _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi64,
+    _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srl_epi64,
+    _mm512_srli_epi16, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::LineVectors;
@@ -56,12 +57,20 @@ with_avx512! {
         unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), bits) }
     }
 
+    fn and(one: __m512i, other: __m512i) -> __m512i {
+        _mm512_and_si512(one, other)
+    }
+
     fn or(one: __m512i, other: __m512i) -> __m512i {
         _mm512_or_si512(one, other)
     }
 
     fn without(bits: __m512i, removed: __m512i) -> __m512i {
         _mm512_andnot_si512(removed, bits)
+    }
+
+    fn is_zero(bits: __m512i) -> bool {
+        _mm512_test_epi64_mask(bits, bits) == 0
     }
 
     fn count(bits: __m512i) -> u32 {
@@ -77,27 +86,47 @@ with_avx512! {
         _mm512_set1_epi64(number.cast_signed())
     }
 
-    /// Returns the bit whose position is in the nine bits of every lane from `shift` on. In a lane
-    /// other than the bit's own, the position differs from the lane's by 64 or more, and such a
-    /// shift gives 0.
+    /// Returns the bit whose position is in the nine bits of every lane from `shift` on.
     fn bit_at(number: __m512i, shift: u32) -> __m512i {
-        let lanes = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-        let position = _mm512_srl_epi64(number, _mm_cvtsi64_si128(i64::from(shift)));
-        let position = _mm512_and_si512(position, _mm512_set1_epi64(511));
-        shifted_one(_mm512_xor_si512(position, lanes))
+        shifted_to(1, number, shift, 511)
     }
 
-    /// Shifts 1 to the left in each lane. The compiler would add comparisons to the intrinsic,
+    /// Returns the four bits whose position is in the seven bits of every lane from `shift` + 2 on.
+    fn cell_at(number: __m512i, shift: u32) -> __m512i {
+        shifted_to(15, number, shift, 508)
+    }
+
+    /// Returns a pattern at the position that is in the `mask` bits of every lane from `shift` on.
+    /// In a lane other than the pattern's own, the position differs from the lane's by 64 or more,
+    /// and such a shift gives 0.
+    fn shifted_to(pattern: i64, number: __m512i, shift: u32, mask: i64) -> __m512i {
+        let lanes = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+        let position = _mm512_srl_epi64(number, _mm_cvtsi64_si128(i64::from(shift)));
+        let position = _mm512_and_si512(position, _mm512_set1_epi64(mask));
+        shifted(pattern, _mm512_xor_si512(position, lanes))
+    }
+
+    fn cells_in(bits: __m512i, values: u16) -> __m512i {
+        let table = _mm512_broadcast_i32x4(_mm_movm_epi8(values));
+        let low_bits = _mm512_set1_epi8(15);
+        let low = _mm512_and_si512(bits, low_bits);
+        let high = _mm512_and_si512(_mm512_srli_epi16::<4>(bits), low_bits);
+        let low = _mm512_and_si512(_mm512_shuffle_epi8(table, low), low_bits);
+        let high = _mm512_andnot_si512(low_bits, _mm512_shuffle_epi8(table, high));
+        _mm512_or_si512(low, high)
+    }
+
+    /// Shifts a pattern to the left in each lane. The compiler would add comparisons to the intrinsic,
     /// whose result for large shifts it does not take from the processor.
-    fn shifted_one(by: __m512i) -> __m512i {
-        let one = _mm512_set1_epi64(1);
+    fn shifted(pattern: i64, by: __m512i) -> __m512i {
+        let pattern = _mm512_set1_epi64(pattern);
         let shifted: __m512i;
         // SAFETY: the instruction only computes its result; AVX-512 is enabled here.
         unsafe {
             std::arch::asm!(
                 "vpsllvq {}, {}, {}",
                 lateout(zmm_reg) shifted,
-                in(zmm_reg) one,
+                in(zmm_reg) pattern,
                 in(zmm_reg) by,
                 options(pure, nomem, nostack, preserves_flags),
             );
