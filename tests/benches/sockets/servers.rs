@@ -124,6 +124,7 @@ fn serve_ready(
     set: &Set,
 ) -> bool {
     let would_block = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+    let mut is_drained = false;
     loop {
         while !session.output.is_empty() {
             match stream.write(&session.output) {
@@ -131,15 +132,15 @@ fn serve_ready(
                 Err(error) => return would_block(&error),
             }
         }
+        if is_drained {
+            return true;
+        }
         match stream.read(buffer) {
             Ok(0) => return false,
             Ok(count) => {
                 session.handle(&buffer[..count], set);
-                if count < buffer.len() && stream.write_all(&session.output).is_ok() {
-                    // On Linux, a short read has drained the socket.
-                    session.output.clear();
-                    return true;
-                }
+                // On Linux, a short read has got everything.
+                is_drained = count < buffer.len();
             }
             Err(error) => return would_block(&error),
         }
