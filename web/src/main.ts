@@ -7,7 +7,7 @@ import type { FilterSetting } from './engine/settings.js';
 import { ExportView } from './export/view.js';
 import { Hero } from './inside/hero.js';
 import { InsideView } from './inside/view.js';
-import { MapView } from './map/view.js';
+import { MapSection } from './map/section.js';
 import { keepForOfflineUse } from './offline/register.js';
 import { Race, type RaceSettings } from './race.js';
 import { AddressBar } from './setup/address-bar.js';
@@ -68,7 +68,7 @@ const race = new Race({
   showError,
   inside: new InsideView(),
   hero: new Hero(),
-  map: new MapView(queries, { showError, use }),
+  map: new MapSection(queries, { showError, use }),
   exportView,
   storeDownload: new StoreDownload(),
 });

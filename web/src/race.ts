@@ -7,7 +7,7 @@ import { type LogFiles, sizeOf } from './engine/settings.js';
 import type { ExportView } from './export/view.js';
 import type { Hero } from './inside/hero.js';
 import type { InsideView } from './inside/view.js';
-import type { MapView } from './map/view.js';
+import type { MapSection } from './map/section.js';
 import { PaceControls } from './results/pace-controls.js';
 import { RunView } from './results/run-view.js';
 import { keysPerSampledKey, markSample } from './setup/log-part-input.js';
@@ -41,7 +41,7 @@ export interface RaceHost {
   showError(message: string): void;
   inside: InsideView;
   hero: Hero;
-  map: MapView;
+  map: MapSection;
   exportView: ExportView;
   storeDownload: StoreDownload;
 }
@@ -67,7 +67,7 @@ export class Race {
     find('cancel', HTMLButtonElement).addEventListener('click', () => this.#cancel());
   }
 
-  get map(): MapView {
+  get map(): MapSection {
     return this.#host.map;
   }
 
