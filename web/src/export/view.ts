@@ -16,6 +16,8 @@ export interface RunSettings {
   /** The same with those for the importance of lines. */
   weightedOptions: string[];
   log: string;
+  /** The command that generates the log; null if it is not a sample. */
+  generate: string | null;
 }
 
 export class ExportView {
@@ -114,8 +116,14 @@ function commands(outcome: Outcome, settings: RunSettings): string {
   const create = ['dedupstore', 'create', 'seen.dds', '--filter', outcome.filter];
   // The store records the key, so that later commands need not name it.
   create.push('--memory', memory, '--seed', String(seed), ...options);
-  const filter = ['dedupstore', 'filter', 'seen.dds', log];
-  return [create, filter].map(shellCommand).join('\n');
+  const filter = ['dedupstore', 'filter', 'seen.dds', fileArgument(log)];
+  const commands = [create, filter].map(shellCommand);
+  return [...(settings.generate === null ? [] : [settings.generate]), ...commands].join('\n');
+}
+
+/** A file name that is not taken for an option. */
+function fileArgument(name: string): string {
+  return name.startsWith('-') ? `./${name}` : name;
 }
 
 function code({ filter, memoryBits }: Outcome, { seed }: RunSettings): string {
