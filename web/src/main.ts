@@ -17,6 +17,7 @@ import { LogInput } from './setup/log-input.js';
 import { LogPartInput } from './setup/log-part-input.js';
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
+import { generateCommand } from './setup/samples.js';
 import { type LinkSettings, readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
 import { StoreInspectView } from './store/inspect-view.js';
@@ -152,6 +153,7 @@ async function readForm(): Promise<RaceSettings> {
     keyLabel: key.label,
     keyOptions: key.options,
     weightedOptions: key.weightedOptions,
+    generate: log.sample === null ? null : generateCommand(log.sample),
   };
 }
 

@@ -31,6 +31,8 @@ export interface RaceSettings {
   keyOptions: string[];
   /** The same with those for the importance of lines. */
   weightedOptions: string[];
+  /** The command that generates the log; null if it is not a sample. */
+  generate: string | null;
 }
 
 export interface RaceHost {
@@ -142,14 +144,14 @@ export class Race {
   }
 
   #startRun(settings: RaceSettings, text: string, isLiveSample: boolean): void {
-    const { request, keyLabel, keyOptions, weightedOptions } = settings;
+    const { request, keyLabel, keyOptions, weightedOptions, generate } = settings;
     const { inside, hero, map, exportView, storeDownload } = this.#host;
     this.#request = request;
     this.#pace.reset();
     this.#view.begin(request, keyLabel);
     storeDownload.offer(undefined);
     const files = request.log.map(({ name }) => name);
-    const exported = { seed: request.seed, keyOptions, weightedOptions, files };
+    const exported = { seed: request.seed, keyOptions, weightedOptions, files, generate };
     const update = (snapshot: Snapshot) => {
       this.#latest = snapshot;
       this.#shownSettings = '';

@@ -7,7 +7,6 @@ import type { Series } from '../ui/palette.js';
 import { svgElement, svgText } from '../ui/svg.js';
 import type { Outcome } from '../wasm/dedupstore_wasm.js';
 
-const WIDTH = 760;
 const HEIGHT = 400;
 const LEFT = 60;
 const RIGHT = 30;
@@ -60,9 +59,17 @@ interface Place {
   y: number;
 }
 
-export function drawMap(points: MapPoint[], axes: MapAxes, listener: MapListener): SVGElement {
-  const picture = svgElement('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'map-drawing' });
-  const place = axes === 'memory' ? drawMemoryAxes(picture, points) : drawErrorAxes(picture, points);
+/** Draws the map as wide as its frame, so that text has its normal size. */
+export function drawMap(
+  points: MapPoint[],
+  axes: MapAxes,
+  width: number,
+  listener: MapListener,
+): SVGElement {
+  const picture = svgElement('svg', { viewBox: `0 0 ${width} ${HEIGHT}`, class: 'map-drawing' });
+  const place = axes === 'memory'
+      ? drawMemoryAxes(picture, points, width)
+      : drawErrorAxes(picture, points, width);
   const join = (joined: MapPoint[], className: string) => {
     const places = joined.map(place);
     const d = places.map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${x} ${y}`).join('');
@@ -73,6 +80,7 @@ export function drawMap(points: MapPoint[], axes: MapAxes, listener: MapListener
     join(ofFilter, `map-path series-${ofFilter[0]?.series.colour}`);
   }
   const labels: { text: string; at: Place }[] = [];
+  let labelled: number | undefined;
   for (const group of byMemory(points)) {
     const front = paretoFront(group);
     const best = group.toSorted((a, b) => errorOf(a) - errorOf(b))[0];
@@ -82,7 +90,9 @@ export function drawMap(points: MapPoint[], axes: MapAxes, listener: MapListener
       if (last !== undefined) {
         labels.push({ text: formatBytes(last.outcome.memoryBits / 8), at: place(last) });
       }
-    } else if (best !== undefined) {
+    } else if (best !== undefined && best.filterIndex !== labelled) {
+      // Once for neighbouring memories with the same best filter.
+      labelled = best.filterIndex;
       labels.push({ text: best.outcome.name, at: place(best) });
     }
   }
@@ -92,7 +102,7 @@ export function drawMap(points: MapPoint[], axes: MapAxes, listener: MapListener
   order.sort((a, b) => (points[b]?.memoryIndex ?? 0) - (points[a]?.memoryIndex ?? 0));
   picture.append(...order.flatMap((index) => elements[index] ?? []));
   elements.forEach((element, index) => element.setAttribute('data-index', String(index)));
-  picture.append(...labelElements(labels, axes));
+  picture.append(...labelElements(labels, axes, width));
   return picture;
 }
 
@@ -120,20 +130,20 @@ function pointElement(
 }
 
 /** Columns of memory sizes. The points of a column stand side by side. */
-function drawMemoryAxes(picture: SVGElement, points: MapPoint[]): (point: MapPoint) => Place {
+function drawMemoryAxes(picture: SVGElement, points: MapPoint[], width: number): (point: MapPoint) => Place {
   const groups = byMemory(points);
   const filterCount = 1 + Math.max(...points.map(({ filterIndex }) => filterIndex), 0);
-  const columnWidth = (WIDTH - LEFT - RIGHT) / Math.max(groups.length, 1);
+  const columnWidth = (width - LEFT - RIGHT) / Math.max(groups.length, 1);
   const step = Math.min(11, (columnWidth * 0.8) / filterCount);
   const columns = new Map(groups.map((group, index) => [group[0]?.memoryIndex, index]));
   const middle = (column: number) => LEFT + (column + 0.5) * columnWidth;
-  const y = drawRateAxis(picture, points.map(errorOf));
+  const y = drawRateAxis(picture, points.map(errorOf), width);
   groups.forEach((group, column) => {
     const memory = formatBytes((group[0]?.outcome.memoryBits ?? 0) / 8);
     picture.append(label(middle(column), HEIGHT - BOTTOM + 18, 'middle', memory));
   });
   picture.append(
-    label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, 'middle', 'memory of the filter'),
+    label((LEFT + width - RIGHT) / 2, HEIGHT - 8, 'middle', 'memory of the filter'),
     label(LEFT, 12, 'start', 'all wrong answers, as a share of lines'),
   );
   return (point) => ({
@@ -143,12 +153,12 @@ function drawMemoryAxes(picture: SVGElement, points: MapPoint[]): (point: MapPoi
 }
 
 /** Both axes show rates on a square-root scale, which separates small ones. */
-function drawErrorAxes(picture: SVGElement, points: MapPoint[]): (point: MapPoint) => Place {
+function drawErrorAxes(picture: SVGElement, points: MapPoint[], width: number): (point: MapPoint) => Place {
   const fpr = ({ outcome }: MapPoint) => outcome.fpr ?? 0;
   const fnr = ({ outcome }: MapPoint) => outcome.fnr ?? 0;
-  const y = drawRateAxis(picture, points.map(fnr));
+  const y = drawRateAxis(picture, points.map(fnr), width);
   const top = topOf(points.map(fpr));
-  const x = (rate: number) => LEFT + heightOf(rate, top, 'root') * (WIDTH - LEFT - RIGHT);
+  const x = (rate: number) => LEFT + heightOf(rate, top, 'root') * (width - LEFT - RIGHT);
   for (const tick of ticksUpTo(top, 'root')) {
     picture.append(
       svgElement('path', { class: 'map-rule', d: `M${x(tick)} ${HEIGHT - BOTTOM}V${TOP}` }),
@@ -156,19 +166,19 @@ function drawErrorAxes(picture: SVGElement, points: MapPoint[]): (point: MapPoin
     );
   }
   picture.append(
-    label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, 'middle', 'new keys skipped (FPR)'),
+    label((LEFT + width - RIGHT) / 2, HEIGHT - 8, 'middle', 'new keys skipped (FPR)'),
     label(LEFT, 12, 'start', 'repeats let through (FNR)'),
-    ...sizeKey(points),
+    ...sizeKey(points, width),
   );
   return (point) => ({ x: x(fpr(point)), y: y(fnr(point)) });
 }
 
-function drawRateAxis(picture: SVGElement, rates: number[]): (rate: number) => number {
+function drawRateAxis(picture: SVGElement, rates: number[], width: number): (rate: number) => number {
   const top = topOf(rates);
   const y = (rate: number) => HEIGHT - BOTTOM - heightOf(rate, top, 'root') * (HEIGHT - BOTTOM - TOP);
   for (const tick of ticksUpTo(top, 'root')) {
     picture.append(
-      svgElement('path', { class: 'map-rule', d: `M${LEFT} ${y(tick)}H${WIDTH - RIGHT}` }),
+      svgElement('path', { class: 'map-rule', d: `M${LEFT} ${y(tick)}H${width - RIGHT}` }),
       label(LEFT - 6, y(tick) + 4, 'end', formatShareTick(tick)),
     );
   }
@@ -176,7 +186,7 @@ function drawRateAxis(picture: SVGElement, rates: number[]): (rate: number) => n
 }
 
 /** What the sizes of points mean: the smallest and the largest memory. */
-function sizeKey(points: MapPoint[]): SVGElement[] {
+function sizeKey(points: MapPoint[], width: number): SVGElement[] {
   const groups = byMemory(points);
   const ends = [groups[0]?.[0], groups.at(-1)?.[0]];
   return ends.flatMap((point, index) => {
@@ -187,25 +197,28 @@ function sizeKey(points: MapPoint[]): SVGElement[] {
     const r = String(MIN_RADIUS + point.memoryIndex * RADIUS_STEP);
     const memory = formatBytes(point.outcome.memoryBits / 8);
     return [
-      svgElement('circle', { class: 'map-size', cx: String(WIDTH - 80), cy: String(y), r }),
-      label(WIDTH - 66, y + 4, 'start', memory),
+      svgElement('circle', { class: 'map-size', cx: String(width - 80), cy: String(y), r }),
+      label(width - 66, y + 4, 'start', memory),
     ];
   });
 }
 
-function labelElements(labels: { text: string; at: Place }[], axes: MapAxes): SVGElement[] {
+function labelElements(
+  labels: { text: string; at: Place }[],
+  axes: MapAxes,
+  width: number,
+): SVGElement[] {
   const placed: Place[] = [];
   const isFree = ({ x, y }: Place) =>
     placed.every((other) => Math.abs(other.x - x) > 60 || Math.abs(other.y - y) > LABEL_DISTANCE);
   return labels.flatMap(({ text, at }) => {
     const y = axes === 'memory' ? Math.min(at.y + 20, HEIGHT - BOTTOM - 4) : at.y - 10;
-    const where = { x: axes === 'memory' ? at.x : Math.min(at.x + 8, WIDTH - 60), y };
+    const where = { x: Math.min(at.x + (axes === 'memory' ? -4 : 8), width - 60), y };
     if (!isFree(where)) {
       return [];
     }
     placed.push(where);
-    const anchor = axes === 'memory' ? 'middle' : 'start';
-    return [svgText(where.x, where.y, text, { 'text-anchor': anchor, class: 'map-text map-label' })];
+    return [svgText(where.x, where.y, text, { 'text-anchor': 'start', class: 'map-text map-label' })];
   });
 }
 

@@ -12,6 +12,8 @@ import { MapKeyboard } from './keyboard.js';
 import { type MapPlan, type MapSetting, mapPlans, mapSettings } from './plan.js';
 import { Sweep, type SweepResult } from './sweep.js';
 
+/** A narrower map is scaled down. */
+const MIN_WIDTH = 320;
 /** As many skipped settings are named. */
 const NAMED = 4;
 const HINT =
@@ -213,7 +215,8 @@ export class MapView {
 
   #draw(): void {
     const axes = this.#axes.value === 'errors' ? 'errors' : 'memory';
-    this.#chart.replaceChildren(drawMap(this.#points, axes, this.#listener));
+    const width = Math.max(this.#chart.clientWidth, MIN_WIDTH);
+    this.#chart.replaceChildren(drawMap(this.#points, axes, width, this.#listener));
     this.#keyboard.setPoints(this.#points);
     this.#status.textContent = HINT;
     const shown =
