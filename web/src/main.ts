@@ -7,7 +7,7 @@ import type { FilterSetting } from './engine/settings.js';
 import { ExportView } from './export/view.js';
 import { Hero } from './inside/hero.js';
 import { InsideView } from './inside/view.js';
-import { MapView } from './map/view.js';
+import { MapSection } from './map/section.js';
 import { keepForOfflineUse } from './offline/register.js';
 import { Race, type RaceSettings } from './race.js';
 import { AddressBar } from './setup/address-bar.js';
@@ -17,6 +17,7 @@ import { LogInput } from './setup/log-input.js';
 import { LogPartInput } from './setup/log-part-input.js';
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
+import { generateCommand } from './setup/samples.js';
 import { type LinkSettings, readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
 import { StoreInspectView } from './store/inspect-view.js';
@@ -68,7 +69,7 @@ const race = new Race({
   showError,
   inside: new InsideView(),
   hero: new Hero(),
-  map: new MapView(queries, { showError, use }),
+  map: new MapSection(queries, { showError, use }),
   exportView,
   storeDownload: new StoreDownload(),
 });
@@ -152,6 +153,7 @@ async function readForm(): Promise<RaceSettings> {
     keyLabel: key.label,
     keyOptions: key.options,
     weightedOptions: key.weightedOptions,
+    generate: log.sample === null ? null : generateCommand(log.sample),
   };
 }
 

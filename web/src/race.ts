@@ -7,7 +7,7 @@ import { type LogFiles, sizeOf } from './engine/settings.js';
 import type { ExportView } from './export/view.js';
 import type { Hero } from './inside/hero.js';
 import type { InsideView } from './inside/view.js';
-import type { MapView } from './map/view.js';
+import type { MapSection } from './map/section.js';
 import { PaceControls } from './results/pace-controls.js';
 import { RunView } from './results/run-view.js';
 import { keysPerSampledKey, markSample } from './setup/log-part-input.js';
@@ -31,6 +31,8 @@ export interface RaceSettings {
   keyOptions: string[];
   /** The same with those for the importance of lines. */
   weightedOptions: string[];
+  /** The command that generates the log; null if it is not a sample. */
+  generate: string | null;
 }
 
 export interface RaceHost {
@@ -41,7 +43,7 @@ export interface RaceHost {
   showError(message: string): void;
   inside: InsideView;
   hero: Hero;
-  map: MapView;
+  map: MapSection;
   exportView: ExportView;
   storeDownload: StoreDownload;
 }
@@ -67,7 +69,7 @@ export class Race {
     find('cancel', HTMLButtonElement).addEventListener('click', () => this.#cancel());
   }
 
-  get map(): MapView {
+  get map(): MapSection {
     return this.#host.map;
   }
 
@@ -142,14 +144,14 @@ export class Race {
   }
 
   #startRun(settings: RaceSettings, text: string, isLiveSample: boolean): void {
-    const { request, keyLabel, keyOptions, weightedOptions } = settings;
+    const { request, keyLabel, keyOptions, weightedOptions, generate } = settings;
     const { inside, hero, map, exportView, storeDownload } = this.#host;
     this.#request = request;
     this.#pace.reset();
     this.#view.begin(request, keyLabel);
     storeDownload.offer(undefined);
     const files = request.log.map(({ name }) => name);
-    const exported = { seed: request.seed, keyOptions, weightedOptions, files };
+    const exported = { seed: request.seed, keyOptions, weightedOptions, files, generate };
     const update = (snapshot: Snapshot) => {
       this.#latest = snapshot;
       this.#shownSettings = '';

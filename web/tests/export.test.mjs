@@ -19,7 +19,8 @@ test('commands, code, tables and charts', async () => {
     const [row] = await playground.outcomes();
     const commands = await page.locator('#export-commands').innerText();
     const create = `dedupstore create seen.dds --filter ${row?.filter} --memory 8KiB --seed 1 --field 7`;
-    assert.equal(commands, `${create}\ndedupstore filter seen.dds access.log`);
+    const generate = 'dedupstore generate crawl:1:9000 --count 50000 --seed 2 --as access-log > access.log';
+    assert.equal(commands, `${generate}\n${create}\ndedupstore filter seen.dds access.log`);
     assert.match(await page.locator('#export-code').innerText(), /SeenSet::builder\(".*"\)\?\s+\.memory\("8KiB"\)\s+\.seed\(1\)\s+\.build\(\)\?/);
 
     const results = (await playground.download('Results as CSV')).toString().split('\n');

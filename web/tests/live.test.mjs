@@ -2,6 +2,9 @@
 // the results of the command line without a button.
 
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertAccessible, assertNotWiderThanWindow, takeScreenshot } from './appearance-checks.mjs';
 import { startBrowser } from './browser.mjs';
@@ -139,10 +142,12 @@ test('a parameter, the key and the seed run by themselves; a failed run keeps th
 
 test('a large log is sampled until an exact run is requested', async () => {
   const lines = Array.from({ length: 300_000 }, (_, i) => `https://a.example/${'x'.repeat(100)}/${i % 200_000}\n`);
-  const buffer = Buffer.from(lines.join(''));
+  const directory = await mkdtemp(join(tmpdir(), 'dedupstore-page-'));
+  const path = join(directory, 'large.log');
+  await writeFile(path, lines.join(''));
   await visit(async (playground) => {
     const { page } = playground;
-    await playground.choose({ name: 'large.log', mimeType: 'text/plain', buffer });
+    await playground.choose(path);
     await page.locator('#answer-scope', { hasText: 'large.log, a sample: one key in 2' }).waitFor();
     await playground.finished();
     assert.match(await page.locator('#answer-sentence').innerText(), /skip about [\d.]+\s% of new URLs/);
@@ -150,6 +155,7 @@ test('a large log is sampled until an exact run is requested', async () => {
     assert.equal((await playground.outcomes())[0]?.count, 300_000);
     assert.match(await page.locator('#answer-scope').innerText(), /^large\.log, all lines/);
   });
+  await rm(directory, { recursive: true });
 });
 
 test('a filter keeps its colour, and a legend entry shows it alone', async () => {

@@ -21,5 +21,5 @@ export async function choose({ page }, name) {
 /** @param {Playground} playground @param {string} speed lines per second; 0 is full speed */
 export async function play({ page }, speed) {
   await page.getByLabel('Lines per second').selectOption(speed);
-  await page.getByRole('button', { name: 'Play' }).click();
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
 }

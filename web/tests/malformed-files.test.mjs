@@ -129,7 +129,7 @@ test('a key that is changed during a run is used by the next run', async () => {
     await playground.loadSample('Access log');
     await playground.setSpeed(2000);
     await playground.start();
-    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     await page.getByLabel('Which part of a line').selectOption({ label: 'IP address' });
     await page.locator('#key-preview li', { hasText: /^10\.[\d.]+$/ }).first().waitFor();
     await page.getByLabel('Speed').selectOption('0');

@@ -20,7 +20,7 @@ async function startAndPause(playground) {
   await playground.loadSample();
   await playground.setSpeed(2000);
   await playground.start();
-  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Pause', exact: true }).click();
   await playground.status.filter({ hasText: /^Paused after/ }).waitFor();
 }
 

@@ -17,6 +17,8 @@ export interface RunSettings {
   weightedOptions: string[];
   /** The names of the log's files, in order. */
   files: string[];
+  /** The command that generates the log; null if it is not a sample. */
+  generate: string | null;
 }
 
 export class ExportView {
@@ -115,8 +117,14 @@ function commands(outcome: Outcome, settings: RunSettings): string {
   const create = ['dedupstore', 'create', 'seen.dds', '--filter', outcome.filter];
   // The store records the key, so that later commands need not name it.
   create.push('--memory', memory, '--seed', String(seed), ...options);
-  const filter = ['dedupstore', 'filter', 'seen.dds', ...files];
-  return [create, filter].map(shellCommand).join('\n');
+  const filter = ['dedupstore', 'filter', 'seen.dds', ...files.map(fileArgument)];
+  const commands = [create, filter].map(shellCommand);
+  return [...(settings.generate === null ? [] : [settings.generate]), ...commands].join('\n');
+}
+
+/** A file name that is not taken for an option. */
+function fileArgument(name: string): string {
+  return name.startsWith('-') ? `./${name}` : name;
 }
 
 function code({ filter, memoryBits }: Outcome, { seed }: RunSettings): string {

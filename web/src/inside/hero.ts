@@ -39,6 +39,11 @@ export class Hero {
 
   constructor() {
     this.#button.addEventListener('click', () => this.#playOrPause());
+    // Not a link: the address holds the settings.
+    find('hero-inside', HTMLButtonElement).addEventListener('click', () => {
+      find('inside', HTMLElement).scrollIntoView();
+      find('inside-play', HTMLButtonElement).focus({ preventScroll: true });
+    });
   }
 
   /** Shows the first lines of a run. The same log goes on. */
@@ -100,6 +105,7 @@ export class Hero {
   #setPlaying(isPlaying: boolean): void {
     this.#isPlaying = isPlaying;
     this.#button.textContent = isPlaying ? 'Pause' : 'Play';
+    this.#button.setAttribute('aria-label', `${this.#button.textContent} the small filter`);
   }
 
   #show(state: InsideState): void {

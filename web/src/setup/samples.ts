@@ -45,3 +45,15 @@ export const SAMPLES: readonly Sample[] = [
     spec: { stream: 'drift:35:4000', count: COUNT, seed: 3, form: 'clicks' },
   },
 ];
+
+/** The command that generates a sample. */
+export function generateCommand(id: string): string | null {
+  const sample = SAMPLES.find((sample) => sample.id === id);
+  if (sample === undefined) {
+    return null;
+  }
+  const { stream, count, seed, form } = sample.spec;
+  const forms: Record<string, string> = { keys: '', 'with-importance': ' --with-importance' };
+  const option = forms[form] ?? ` --as ${form}`;
+  return `dedupstore generate ${stream} --count ${count} --seed ${seed}${option} > ${sample.fileName}`;
+}

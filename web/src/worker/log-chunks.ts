@@ -2,7 +2,6 @@
 
 import { type LogFiles, sizeOf } from '../engine/settings.js';
 import { UnreadableFile, reasonOf, rejectTar, storageOf } from './file-format.js';
-import { gzipChunks } from './gzip-members.js';
 
 const CHUNK_BYTES = 4 << 20;
 const NEWLINE = 10;
@@ -50,7 +49,13 @@ export async function* chunksOf(log: LogFiles): AsyncGenerator<Chunk> {
 export async function* decompressedChunksOf(content: Blob, name: string): AsyncGenerator<Chunk> {
   const isCompressed = (await storageOf(content, name)) === 'gzip';
   try {
-    yield* isCompressed ? gzipChunks(content) : plainChunks(content);
+    if (isCompressed) {
+      // A first visit does not need it.
+      const { gzipChunks } = await import('./gzip-members.js');
+      yield* gzipChunks(content);
+    } else {
+      yield* plainChunks(content);
+    }
   } catch (error) {
     throw isCompressed ? new InvalidGzip(name, error) : new UnreadableFile(name, error);
   }
