@@ -34,7 +34,12 @@ fn main() -> io::Result<()> {
         // Only the compressed copy, if there is one.
         let (name, is_gzip) = match name.strip_suffix(".gz") {
             Some(name) => (name, true),
-            None if files.iter().any(|(other, _)| *other == format!("{name}.gz")) => continue,
+            None if files
+                .iter()
+                .any(|(other, _)| *other == format!("{name}.gz")) =>
+            {
+                continue;
+            }
             None => (name.as_str(), false),
         };
         let copy = copies.join(number.to_string());

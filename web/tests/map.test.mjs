@@ -41,6 +41,8 @@ test('values of a parameter, without impossible settings', async () => {
     await playground.run();
     /** @param {string} label */
     const draw = async (label) => {
+    // The content is loaded when the section comes into view.
+    await page.locator('#map').scrollIntoViewIfNeeded();
       await page.getByLabel('What the map compares').selectOption({ label });
       await page.getByRole('button', { name: 'Draw the map' }).click();
       await page.getByRole('button', { name: 'Stop' }).waitFor();
