@@ -20,11 +20,11 @@ fn line(number: u64) -> String {
     format!("https://harbour.example/ships/{number}\n")
 }
 
-/// Creates a store whose first table is small, with fingerprints so long that false positives are
-/// not expected.
+/// Creates a store whose first table is small. The seed is fixed, so that every store drops the same
+/// few keys.
 fn create_growing(store: &Path, size: &str) {
     let store = store.to_str().expect("text");
-    let log = ["--log-size", "256KiB"];
+    let log = ["--log-size", "256KiB", "--seed", "1"];
     let growth = ["--grow-to", size, "--fpr", "0.000001"];
     succeed(["create", store].into_iter().chain(growth).chain(log));
 }
@@ -39,6 +39,10 @@ fn a_store_that_grows_loses_nothing_despite_kills() {
     let lines: String = (0..LINES).map(line).collect();
     fs::write(&input, &lines).expect("written");
     create_growing(&store, "16MiB");
+    let undisturbed = directory.path().join("undisturbed.dds");
+    create_growing(&undisturbed, "16MiB");
+    let expected = succeed([&"filter".into(), &undisturbed, &input]).stdout;
+    let expected = String::from_utf8(expected).expect("text");
     let random = Generator::from_seed(9);
     let kills = setting("DEDUPSTORE_KILLS", KILLS);
     let run = || {
@@ -72,7 +76,10 @@ fn a_store_that_grows_loses_nothing_despite_kills() {
     assert!(run().wait().expect("ended").success());
     let printed = fs::read_to_string(&output).expect("text");
     let printed: HashSet<&str> = printed.split_inclusive('\n').collect();
-    assert!(lines.split_inclusive('\n').all(|it| printed.contains(it)));
+    assert!(expected.lines().count() as u64 > LINES - 10);
+    for line in expected.split_inclusive('\n') {
+        assert!(printed.contains(line), "{line}");
+    }
     // Every line is recorded now, so none is printed again.
     assert!(
         succeed([&"filter".into(), &store, &input])
