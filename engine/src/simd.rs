@@ -16,9 +16,9 @@ macro_rules! implement_line_vectors {
             type Bits = $bits;
 
             #[inline]
-            fn run<T>(self, work: impl FnOnce() -> T) -> T {
+            fn run(self, work: impl VectorWork<Self>) {
                 // SAFETY: `self` proves that the processor has the instructions.
-                unsafe { run(work) }
+                unsafe { run(self, work) }
             }
 
             #[inline(always)]
@@ -159,15 +159,23 @@ impl Vectors {
     }
 }
 
+/// Work that is compiled for vector instructions, as far as it is inlined. A closure would not do:
+/// a large one is not inlined.
+#[cfg(target_arch = "x86_64")]
+pub(crate) trait VectorWork<V> {
+    /// Does the work. Implementations must be `inline(always)`.
+    fn run(self, vectors: V);
+}
+
 /// The bits of a cache line in vector registers. A value of an implementing type exists only if
 /// the processor has the instructions.
 #[cfg(target_arch = "x86_64")]
-pub(crate) trait LineVectors: Copy {
+pub(crate) trait LineVectors: Copy + Into<Vectors> {
     /// The 512 bits of a cache line.
     type Bits: Copy;
 
-    /// Calls `work`, compiled for these instructions if it is inlined.
-    fn run<T>(self, work: impl FnOnce() -> T) -> T;
+    /// Does the work, compiled for these instructions.
+    fn run(self, work: impl VectorWork<Self>);
 
     /// Reads a cache line.
     fn load(self, line: &[u8; 64]) -> Self::Bits;

@@ -12,6 +12,7 @@ use dedupstore::{
 };
 
 /// A table of one byte per key: a Bloom filter with k = 1 whose bits are bytes.
+#[derive(Clone)]
 struct ByteTable {
     bytes: u64,
 }

@@ -25,10 +25,11 @@ const SAMPLED: usize = 16;
 const COUNTS_BYTES: usize = 24;
 const GAPS: usize = 64;
 const SLOTS: usize = 640;
-/// The table records at most this many observations, plus one in 2^[`SHARE_SHIFT`]. If few keys
-/// occur very often, the sample shrinks, so that the audit stays cheap.
-const ALLOWANCE: u64 = 1 << 18;
-const SHARE_SHIFT: u32 = 6;
+/// The table has records of at most this many observations, plus one in 2^[`SHARE_SHIFT`].
+/// Otherwise the sample shrinks, so that the audit stays cheap: at the start of a stream, and if
+/// few keys occur very often.
+const ALLOWANCE: u64 = 1 << 12;
+const SHARE_SHIFT: u32 = 8;
 /// Smaller samples are useless.
 const MAX_SHIFT: u32 = 48;
 

@@ -4,6 +4,8 @@ use super::sample_mask::SampleMask;
 use super::{Filter, LoggedObservations, Observation, Registers, Verdict};
 use crate::prefetch;
 use crate::region::Region;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{LineVectors, VectorWork, Vectors};
 
 /// How many observations ahead memory is prefetched: far enough to hide the latency of main
 /// memory while many requests are in flight, near enough that the cache line is still in the
@@ -23,37 +25,53 @@ fn prefetch_burst(filter: &impl Filter) -> usize {
     }
 }
 
-/// Evaluates a call for the filter with [constant parameters](Filter::usual), if it has common
-/// ones, and else for the filter as it is. A filter that computes with
-/// [vectors](Filter::uses_vectors) gets the widest that the processor has. Constants are chosen
-/// inside `run`, which is a function of its own: constants outside of it would be variables there.
-macro_rules! specialized {
-    ($filter:ident => $call:expr) => {
-        match $crate::simd::Vectors::detected() {
-            #[cfg(target_arch = "x86_64")]
-            $crate::simd::Vectors::Avx2(vectors) if $filter.uses_vectors() => $crate::simd::LineVectors::run(vectors, || {
-                let $filter = &$filter.with_vectors($crate::simd::Vectors::Avx2(vectors));
-                specialized!(constants $filter => $call)
-            }),
-            #[cfg(target_arch = "x86_64")]
-            $crate::simd::Vectors::Avx512(vectors) if $filter.uses_vectors() => $crate::simd::LineVectors::run(vectors, || {
-                let $filter = &$filter.with_vectors($crate::simd::Vectors::Avx512(vectors));
-                specialized!(constants $filter => $call)
-            }),
-            _ => specialized!(constants $filter => $call),
-        }
-    };
-    (constants $filter:ident => $call:expr) => {
-        match &$filter.usual() {
-            [Some($filter), _] => $call,
-            [_, Some($filter)] => $call,
-            _ => $call,
-        }
-    };
+/// A loop over a batch for any filter of a type.
+pub(super) trait BatchLoop<F> {
+    /// Runs the loop. Implementations must be `inline(always)`, so that the loop is compiled for
+    /// the constants and instructions of its caller.
+    fn run(self, filter: &F);
 }
 
-#[cfg(not(target_family = "wasm"))]
-pub(super) use specialized;
+/// Runs a loop for the filter with [constant parameters](Filter::usual), if it has common ones,
+/// and else for the filter as it is. A filter that computes with [vectors](Filter::uses_vectors)
+/// gets the widest that the processor has.
+#[inline(always)]
+pub(super) fn specialized<F: Filter>(filter: &F, batch: impl BatchLoop<F>) {
+    #[cfg(target_arch = "x86_64")]
+    if filter.uses_vectors() {
+        match Vectors::detected() {
+            Vectors::Portable => {}
+            Vectors::Avx2(vectors) => return vectors.run(WithVectors { filter, batch }),
+            Vectors::Avx512(vectors) => return vectors.run(WithVectors { filter, batch }),
+        }
+    }
+    with_constants(filter, batch);
+}
+
+#[inline(always)]
+fn with_constants<F: Filter>(filter: &F, batch: impl BatchLoop<F>) {
+    match &filter.usual() {
+        [Some(filter), _] => batch.run(filter),
+        [_, Some(filter)] => batch.run(filter),
+        _ => batch.run(filter),
+    }
+}
+
+/// A loop over a batch that is compiled for vectors. Constants are chosen inside: constants outside
+/// of the function for the instructions would be variables in it.
+#[cfg(target_arch = "x86_64")]
+struct WithVectors<'a, F, B> {
+    filter: &'a F,
+    batch: B,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<F: Filter, B: BatchLoop<F>, V: LineVectors> VectorWork<V> for WithVectors<'_, F, B> {
+    #[inline(always)]
+    fn run(self, vectors: V) {
+        with_constants(&self.filter.with_vectors(vectors.into()), self.batch);
+    }
+}
 
 /// Observes one key and counts it.
 #[inline(always)]
@@ -80,7 +98,37 @@ pub(super) fn observe<F: Filter, R: Region + ?Sized>(
     verdicts: &mut [Verdict],
     sample: &mut SampleMask,
 ) {
-    specialized!(filter => observe_all(filter, region, registers, observations, verdicts, sample));
+    let batch = ObserveAll {
+        region,
+        registers,
+        observations,
+        verdicts,
+        sample,
+    };
+    specialized(filter, batch);
+}
+
+/// The loop over observations.
+struct ObserveAll<'a, R: ?Sized> {
+    region: &'a mut R,
+    registers: &'a mut Registers,
+    observations: &'a [Observation],
+    verdicts: &'a mut [Verdict],
+    sample: &'a mut SampleMask,
+}
+
+impl<F: Filter, R: Region + ?Sized> BatchLoop<F> for ObserveAll<'_, R> {
+    #[inline(always)]
+    fn run(self, filter: &F) {
+        let ObserveAll {
+            region,
+            registers,
+            observations,
+            verdicts,
+            sample,
+        } = self;
+        observe_all(filter, region, registers, observations, verdicts, sample);
+    }
 }
 
 #[inline(always)]
@@ -143,7 +191,34 @@ pub(super) fn replay<F: Filter, R: Region + ?Sized>(
     logged: &LoggedObservations,
     verdicts: &mut [Verdict],
 ) {
-    specialized!(filter => replay_all(filter, region, registers, logged, verdicts));
+    let batch = ReplayAll {
+        region,
+        registers,
+        logged,
+        verdicts,
+    };
+    specialized(filter, batch);
+}
+
+/// The loop over logged observations.
+struct ReplayAll<'a, R: ?Sized> {
+    region: &'a mut R,
+    registers: &'a mut Registers,
+    logged: &'a LoggedObservations,
+    verdicts: &'a mut [Verdict],
+}
+
+impl<F: Filter, R: Region + ?Sized> BatchLoop<F> for ReplayAll<'_, R> {
+    #[inline(always)]
+    fn run(self, filter: &F) {
+        replay_all(
+            filter,
+            self.region,
+            self.registers,
+            self.logged,
+            self.verdicts,
+        );
+    }
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! The threads divide the rows of a [row-local](super::rows) filter, not the keys of the batch.
 //! Each one observes its own keys in the order of the stream, so the result is that of one thread.
 
-use super::batch::{self, LOOKAHEAD, specialized};
+use super::batch::{self, BatchLoop, LOOKAHEAD, specialized};
 use super::row_parts::{OwnKeys, Part, PartWork};
 use super::{AnyFilter, Filter, Observation, Registers, Rows, SampleMask, Verdict};
 use crate::fingerprint::reduce;
@@ -147,10 +147,41 @@ fn observe_part<F: Filter>(
 ) {
     // On the stack, so that threads do not write to one cache line.
     let mut local = std::mem::take(own);
-    specialized!(filter => {
-        observe_own(filter, rows, part, observations, sample_mask, &mut local, verdicts)
-    });
+    let batch = ObserveOwn {
+        rows,
+        part,
+        observations,
+        sample_mask,
+        own: &mut local,
+        verdicts,
+    };
+    specialized(filter, batch);
     *own = local;
+}
+
+/// The loop over the keys of one part.
+struct ObserveOwn<'a, 'b> {
+    rows: Rows,
+    part: Part<'b>,
+    observations: &'a [Observation],
+    sample_mask: u64,
+    own: &'a mut OwnKeys,
+    verdicts: &'a mut [Verdict],
+}
+
+impl<F: Filter> BatchLoop<F> for ObserveOwn<'_, '_> {
+    #[inline(always)]
+    fn run(self, filter: &F) {
+        let ObserveOwn {
+            rows,
+            part,
+            observations,
+            sample_mask,
+            own,
+            verdicts,
+        } = self;
+        observe_own(filter, rows, part, observations, sample_mask, own, verdicts);
+    }
 }
 
 #[inline(always)]
@@ -170,10 +201,12 @@ fn observe_own<F: Filter>(
     } = part;
     let OwnKeys {
         positions,
-        registers,
+        registers: before,
         sampled,
         new,
     } = own;
+    // A copy of which no one else knows, as in `batch.rs`.
+    let registers = &mut before.clone();
     let start = registers.generator();
     let blocks = observations.chunks(BLOCK).zip(verdicts.chunks_mut(BLOCK));
     for (index, (block, verdicts)) in blocks.enumerate() {
@@ -202,4 +235,5 @@ fn observe_own<F: Filter>(
             }
         }
     }
+    before.clone_from(registers);
 }

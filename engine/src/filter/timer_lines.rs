@@ -12,7 +12,7 @@ use super::window_registers::WindowRegisters;
 use super::{Registers, Verdict};
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
-use crate::simd::LineVectors;
+use crate::simd::{LineVectors, VectorWork};
 
 /// The width of a timer that vectors compute with.
 pub(super) const TIMER_BITS: u32 = 4;
@@ -115,12 +115,32 @@ impl TimerLines {
         registers: &mut Registers,
         now: u64,
     ) {
-        vectors.run(|| {
-            let sweep = |registers: &mut Registers, lines: Range<u64>, window: StampWindow| {
-                sweep(vectors, region, registers, lines, window);
-            };
-            stamp_sweep::advance(&self.stamps, registers, self.lines.count(), now, sweep);
+        vectors.run(Advance {
+            timers: self,
+            region,
+            registers,
+            now,
         });
+    }
+}
+
+/// The work of [`TimerLines::advance`].
+struct Advance<'a, R: ?Sized> {
+    timers: &'a TimerLines,
+    region: &'a mut R,
+    registers: &'a mut Registers,
+    now: u64,
+}
+
+impl<V: LineVectors, R: Region + ?Sized> VectorWork<V> for Advance<'_, R> {
+    #[inline(always)]
+    fn run(self, vectors: V) {
+        let TimerLines { lines, stamps, .. } = self.timers;
+        let region = self.region;
+        let sweep = |registers: &mut Registers, lines: Range<u64>, window: StampWindow| {
+            sweep(vectors, region, registers, lines, window);
+        };
+        stamp_sweep::advance(stamps, self.registers, lines.count(), self.now, sweep);
     }
 }
 

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm256_srli_epi16, _mm256_storeu_si256, _mm256_testz_si256, _mm256_xor_si256,
 };
 
-use super::LineVectors;
+use super::{LineVectors, VectorWork, Vectors};
 
 /// Proves that the processor has AVX2: Intel since Haswell, AMD since Excavator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ macro_rules! with_avx2 {
 }
 
 with_avx2! {
-    fn run<T>(work: impl FnOnce() -> T) -> T {
-        work()
+    fn run(vectors: Avx2, work: impl VectorWork<Avx2>) {
+        work.run(vectors);
     }
 
     fn load(line: &[u8; 64]) -> Halves {
@@ -181,3 +181,10 @@ with_avx2! {
 }
 
 implement_line_vectors!(Avx2, Halves);
+
+impl From<Avx2> for Vectors {
+    #[inline(always)]
+    fn from(vectors: Avx2) -> Self {
+        Vectors::Avx2(vectors)
+    }
+}

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
     _mm512_srli_epi16, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
-use super::LineVectors;
+use super::{LineVectors, VectorWork, Vectors};
 
 /// Proves that the processor has AVX-512 with VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4.
 /// These do not lower their frequency for it.
@@ -43,8 +43,8 @@ macro_rules! with_avx512 {
 }
 
 with_avx512! {
-    fn run<T>(work: impl FnOnce() -> T) -> T {
-        work()
+    fn run(vectors: Avx512, work: impl VectorWork<Avx512>) {
+        work.run(vectors);
     }
 
     fn load(line: &[u8; 64]) -> __m512i {
@@ -136,3 +136,10 @@ with_avx512! {
 }
 
 implement_line_vectors!(Avx512, __m512i);
+
+impl From<Avx512> for Vectors {
+    #[inline(always)]
+    fn from(vectors: Avx512) -> Self {
+        Vectors::Avx512(vectors)
+    }
+}
