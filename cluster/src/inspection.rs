@@ -110,7 +110,7 @@ impl ClusterStore {
             false => (0..SAMPLE_PIECES)
                 .map(|piece| {
                     (
-                        (cells - piece_cells) / (SAMPLE_PIECES - 1) * piece & !7,
+                        ((cells - piece_cells) / (SAMPLE_PIECES - 1) * piece) & !7,
                         piece_cells,
                     )
                 })

@@ -97,7 +97,7 @@ impl Layout {
         };
         let layout = Layout {
             // The highest bit is left out, so that no header is negative; zero is no header.
-            id: id >> 1 | 1,
+            id: (id >> 1) | 1,
             seed: options.seed.unwrap_or(id.rotate_left(32) ^ now),
             filter: options.filter.clone(),
             memory_bits: options.memory_bits,

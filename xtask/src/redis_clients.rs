@@ -36,7 +36,7 @@ pub fn ensure_server() -> Outcome {
     }
     match exists("redis-server") {
         true => Ok(()),
-        false => Err("the tests of `serve` need redis-server: install it".into()),
+        false => Err("the tests of `serve` and `cluster` need redis-server: install it".into()),
     }
 }
 

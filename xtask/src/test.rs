@@ -14,6 +14,8 @@ const EXCLUDED: [&str; 2] = ["dedupstore-benches", "bindings"];
 /// use their own.
 fn all_steps() -> Outcome {
     format::check()?;
+    // The native tests of `cluster` start servers.
+    redis_clients::ensure_server()?;
     let tools = || {
         browser::ensure()
             .and_then(|()| redis_clients::ensure())
