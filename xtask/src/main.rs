@@ -5,6 +5,7 @@ mod browser;
 mod campaigns;
 mod dist;
 mod format;
+mod fuzz;
 mod install;
 mod new_filter;
 mod package;
@@ -27,6 +28,9 @@ cargo xtask COMMAND
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
+  fuzz          [TARGET…] [--seconds N] [--help]  feed hostile bytes to every parser
+  mutants       [--seed N] [--count N] [--minutes N]  plant mistakes in the engine and count those
+                that the native tests notice
   fmt           [--check]  format all sources, also the filters, which `cargo fmt` does not find
   new-filter    NAME  add a filter from the template, and say what is left to do
   golden        NAME  add the golden states and the golden store of a new filter
@@ -60,6 +64,8 @@ fn main() -> ExitCode {
         ["crash", ref options @ ..] => campaigns::crash(options),
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
+        ["fuzz", ref options @ ..] => fuzz::run(options),
+        ["mutants", ref options @ ..] => campaigns::mutants(options),
         ["fmt"] => format::write(),
         ["fmt", "--check"] => format::check(),
         ["new-filter", name] => new_filter::run(name),
