@@ -10,8 +10,9 @@ use crate::target::Target;
 
 /// An execution that takes longer is measured again.
 const SUSPICIOUS: Duration = Duration::from_millis(10);
-/// The processor time that an execution may take besides that of its bytes.
-const TIME_CONSTANT: Duration = Duration::from_millis(50);
+/// The processor time that an execution may take besides that of its bytes. Inspecting a store
+/// computes predictions, which takes up to 60 ms in a release build.
+const TIME_CONSTANT: Duration = Duration::from_millis(500);
 /// The processor time that an execution may take per byte of its input.
 const TIME_PER_BYTE: Duration = Duration::from_micros(10);
 

@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use copied_tree::{CopiedTree, TestPrograms};
-use dedupstore::rng::Generator;
 use point::{Point, with_switches};
 use trial::{Outcome, STAGES, Trial, time_of_children};
 
@@ -95,12 +94,19 @@ fn shuffled(tree: &CopiedTree, options: &Options) -> Result<Vec<Mutant>, Box<dyn
             }));
         }
     }
-    let random = Generator::from_seed(options.seed);
     for at in (1..mutants.len()).rev() {
-        let other = random.draw(at as u64) % (at as u64 + 1);
+        let other = mixed(options.seed ^ (at as u64) << 32) % (at as u64 + 1);
         mutants.swap(at, other as usize);
     }
     Ok(mutants)
+}
+
+/// Returns a number whose bits depend on all bits of the given one: the finalizer of SplitMix64.
+fn mixed(mut number: u64) -> u64 {
+    number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 /// Builds the first mutants that compile. Returns their indices.
