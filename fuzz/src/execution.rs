@@ -118,7 +118,7 @@ pub fn execute(target: &Target, input: &[u8]) -> Result<Measured, Failure> {
 }
 
 /// Returns the processor time of an execution that does not panic.
-pub fn processor_time(target: &Target, input: &[u8]) -> Duration {
+fn processor_time(target: &Target, input: &[u8]) -> Duration {
     let before = thread_time();
     (target.run)(input);
     thread_time().saturating_sub(before)

@@ -22,7 +22,7 @@ mod target;
 pub mod targets;
 
 pub use campaign::{Campaign, Report};
-pub use execution::{Failure, Measured, execute, processor_time, record_panics};
+pub use execution::{Failure, Measured, execute, record_panics};
 pub use mutation::Mutator;
 pub use target::Target;
 pub use targets::TARGETS;

@@ -7,15 +7,14 @@ use std::sync::{Arc, OnceLock};
 
 use dedupstore::store::{CreateOptions, InMemory, Layout, Medium, OpenOptions, StoreFile};
 
-/// The filters of the stores: each kind of state, of log and of region.
-pub const FILTERS: [&str; 16] = [
+/// The filters of the stores: each kind of state, of log and of region, except those whose inspection
+/// computes a prediction for a long time.
+pub const FILTERS: [&str; 14] = [
     "bloom:k=3",
     "blocked:k=4",
     "stable:k=2,p=3,max=3",
     "counting:k=3,bits=4",
-    "aging:k=3",
     "slot",
-    "rsbf",
     "recent",
     "window:k=3,span=600,step=60",
     "stamped:span=600,step=60",
