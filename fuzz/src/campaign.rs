@@ -66,7 +66,8 @@ impl Campaign {
         let watched = Watched::start(target.name);
         let mut feedback = Feedback::new(self.guided);
         for input in corpus {
-            feedback.after(run_one(target, &input, &watched, &mut report));
+            run_one(target, &input, &watched, &mut report);
+            feedback.has_new_code();
             report.corpus.push(input);
         }
         let mut mutator = Mutator::new(self.seed, target.dictionary, target.max_bytes);
@@ -86,7 +87,8 @@ impl Campaign {
             input.extend_from_slice(&report.corpus[base]);
             let other = mutator.below(inputs);
             mutator.mutate(&mut input, &report.corpus[other]);
-            if feedback.after(run_one(target, &input, &watched, &mut report)) {
+            run_one(target, &input, &watched, &mut report);
+            if feedback.has_new_code() {
                 report.corpus.push(input.clone());
             }
         }
@@ -107,11 +109,11 @@ impl Campaign {
         let seeds = (target.seeds)();
         for seed in &seeds {
             (target.run)(seed);
-            feedback.after(());
+            feedback.has_new_code();
         }
         inputs.retain(|input| {
             (target.run)(input);
-            feedback.after(()) && !seeds.contains(input)
+            feedback.has_new_code() && !seeds.contains(input)
         });
         inputs
     }
@@ -153,7 +155,7 @@ impl Feedback {
     }
 
     /// Returns whether the execution before reached new code.
-    fn after(&mut self, _execution: ()) -> bool {
+    fn has_new_code(&mut self) -> bool {
         #[cfg(feature = "coverage")]
         return self.coverage.as_mut().is_some_and(Coverage::record);
         #[cfg(not(feature = "coverage"))]

@@ -194,20 +194,14 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         programs: &programs,
         limits: [Duration::from_secs(600); 3],
     };
-    for stage in 0..STAGES.len() {
+    for (stage, name) in STAGES.iter().enumerate() {
         let before = time_of_children();
         let outcome = trial.run_stage(stage, None, "engine/src/filter/bloom.rs")?;
         if outcome != Outcome::Survived {
-            return Err(
-                format!("without a mutant, the {} fail: {outcome:?}", STAGES[stage]).into(),
-            );
+            return Err(format!("without a mutant, the {name} fail: {outcome:?}").into());
         }
         let taken = time_of_children() - before;
-        eprintln!(
-            "{}: {:.1} s of processor time",
-            STAGES[stage],
-            taken.as_secs_f64()
-        );
+        eprintln!("{name}: {:.1} s of processor time", taken.as_secs_f64());
         trial.limits[stage] = 2 * taken + Duration::from_secs(10);
     }
     // The first stage is that of any module.
