@@ -97,7 +97,7 @@ test('forged links give settings of the right types, or none', async () => {
   for (let number = 0; number < LINKS; number += 1) {
     let link = 'https://page.example/#';
     for (let count = below(8); count > 0; count -= 1) {
-      link += words[below(words.length)] + ['=', '&', ''][below(3)];
+      link += `${words[below(words.length)]}${['=', '&', ''][below(3)]}`;
     }
     const settings = readLink(link);
     if (settings === null) {
