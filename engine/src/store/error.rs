@@ -437,7 +437,7 @@ mod tests {
             let StoreError::NotFound { path } = relocated else {
                 panic!("another error: {relocated}");
             };
-            assert_eq!(path.as_os_str(), expected);
+            assert_eq!(path, Path::new(expected));
         }
     }
 }
