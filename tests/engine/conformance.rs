@@ -263,6 +263,7 @@ proptest! {
         prop_assert_eq!(state.registers.new_count(), new);
         prop_assert_eq!(state.registers.occupied(), state.filter.recount(&state.region));
         prop_assert!(state.registers.occupied() <= state.filter.cells());
+        prop_assert!(state.filter.accepts(&state.registers), "{}", spec);
         let rate = state.filter.false_positive_rate(&state.registers);
         prop_assert!((0.0..=1.0).contains(&rate), "{}", rate);
     }

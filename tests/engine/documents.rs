@@ -106,6 +106,29 @@ fn every_guarantee_names_a_test_that_exists() {
     }
 }
 
+#[test]
+fn every_line_of_the_threat_model_names_a_test_that_exists() {
+    let model = document("SECURITY.md");
+    let mut tests = test_names("");
+    for (_, text) in source_files(&[".test.mjs"]) {
+        let names = text.split("\ntest('").skip(1);
+        tests.extend(names.filter_map(|rest| Some(rest.split('\'').next()?.to_owned())));
+    }
+    let rows = model.lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<&str> = rows.filter(|line| !line.contains("held by")).collect();
+    assert!(rows.len() > 15, "{} rows", rows.len());
+    for row in rows {
+        let proofs = row.trim_end_matches(" |").rsplit('|').next().unwrap_or("");
+        // What is in parentheses are other names.
+        let proofs = proofs.split(" (").next().unwrap_or("");
+        let mut named = proofs.split('`').skip(1).step_by(2).peekable();
+        assert!(named.peek().is_some(), "no test is named for: {row}");
+        for name in named {
+            assert!(tests.contains(name), "there is no test {name}");
+        }
+    }
+}
+
 /// "One per line", not with an article in place of "per".
 #[test]
 fn rates_are_written_with_per() {

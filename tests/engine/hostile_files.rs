@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dedupstore::store::{
     CreateOptions, Finding, Medium, Severity, StoreError, StoreFile, inspect_on, verify_on,
 };
+use dedupstore::{AnyFilter, Registers};
 
 const TEBIBYTE: u64 = 1 << 40;
 
@@ -108,4 +109,25 @@ fn inspect_of_a_region_of_a_tebibyte_takes_little_memory() {
         assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
     }
     assert!(forged.largest.load(Ordering::Relaxed) <= 2 << 20);
+}
+
+/// A filter with a window indexes cells by its registers.
+#[test]
+fn registers_that_a_filter_cannot_have_are_refused() {
+    let window = "span=600,step=60";
+    for filter in ["window", "stamped", "apbf", "growing"] {
+        let spec = format!("{filter}:{window}").parse().expect("a filter");
+        let filter = AnyFilter::build(&spec, 1 << 20).expect("enough memory");
+        let registers = Registers::new(1);
+        assert!(filter.accepts(&registers), "{spec}");
+        // The base, the end of the sweep, and the remainder of the base.
+        for word in [0, 3, 4] {
+            let mut forged = registers.clone();
+            forged.own_mut()[word] = u64::MAX;
+            assert!(!filter.accepts(&forged), "{spec}: word {word}");
+        }
+        let mut forged = registers.clone();
+        *forged.occupied_mut() = filter.cells() + 1;
+        assert!(!filter.accepts(&forged), "{spec}");
+    }
 }

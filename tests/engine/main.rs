@@ -8,6 +8,7 @@ mod concurrent_readers;
 mod conformance;
 mod crash_laboratory;
 mod custom_filter;
+mod dependencies;
 mod documents;
 mod errata;
 mod errata_sites;

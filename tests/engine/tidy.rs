@@ -13,6 +13,8 @@ const UNSAFE_MODULES: &[&str] = &[
     "engine/src/simd/avx512.rs",
     "engine/src/store/disk/live_region.rs",
     "engine/src/store/disk/log_window.rs",
+    "fuzz/src/allocation.rs",
+    "fuzz/src/coverage.rs",
     "tests/benches/contenders/mod.rs",
     "tests/benches/store/rival.rs",
     "tests/engine/conformance.rs",

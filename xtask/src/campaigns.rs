@@ -42,6 +42,13 @@ pub fn cluster_bench(options: &[&str]) -> Outcome {
     run("cluster bench", command)
 }
 
+/// Plants mistakes in the engine and counts those that the tests notice.
+pub fn mutants(options: &[&str]) -> Outcome {
+    let mut command = cargo(&["run", "--quiet", "--package", "dedupstore-mutants"]);
+    command.arg("--").args(options);
+    run("mutants", command)
+}
+
 /// Adds the golden states and the golden store of a new filter.
 pub fn golden(filter: &str) -> Outcome {
     let target = ["dedupstore-tools", "--bin", "golden"];

@@ -5,6 +5,7 @@ mod browser;
 mod campaigns;
 mod dist;
 mod format;
+mod fuzz;
 mod install;
 mod new_filter;
 mod package;
@@ -29,6 +30,9 @@ cargo xtask COMMAND
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
   cluster-bench  [scale µS BYTES]  measure a store on Redis beside SADD, or print the table of
                 docs/SCALE.md from these figures
+  fuzz          [TARGET…] [--seconds N] [--help]  feed hostile bytes to every parser
+  mutants       [--seed N] [--count N] [--minutes N]  plant mistakes in the engine and count those
+                that the native tests notice
   fmt           [--check]  format all sources, also the filters, which `cargo fmt` does not find
   new-filter    NAME  add a filter from the template, and say what is left to do
   golden        NAME  add the golden states and the golden store of a new filter
@@ -63,6 +67,8 @@ fn main() -> ExitCode {
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
         ["cluster-bench", ref options @ ..] => campaigns::cluster_bench(options),
+        ["fuzz", ref options @ ..] => fuzz::run(options),
+        ["mutants", ref options @ ..] => campaigns::mutants(options),
         ["fmt"] => format::write(),
         ["fmt", "--check"] => format::check(),
         ["new-filter", name] => new_filter::run(name),

@@ -46,6 +46,17 @@ impl AnyFilter {
         dispatch!(self, f => f.used_bytes(registers)) as usize
     }
 
+    /// Whether registers that were read from a file can be those of this filter.
+    pub fn accepts(&self, registers: &Registers) -> bool {
+        // Counts that no stream reaches would overflow.
+        const MOST: u64 = 1 << 62;
+        registers.new_count() <= registers.observations()
+            && registers.observations() <= MOST
+            && registers.forgotten() <= MOST
+            && registers.occupied() <= self.cells()
+            && dispatch!(self, f => f.accepts(registers))
+    }
+
     /// Returns the number of cells.
     pub fn cells(&self) -> u64 {
         dispatch!(self, f => f.cells())

@@ -280,6 +280,11 @@ impl Filter for Apbf {
         }
     }
 
+    fn accepts(&self, registers: &Registers) -> bool {
+        let now = self.clock.now(registers);
+        WindowRegisters::are_possible(registers, now, self.slices, self.slice_bytes)
+    }
+
     fn region_bytes(&self) -> u64 {
         self.slices * self.slice_bytes
     }

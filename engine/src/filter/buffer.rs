@@ -148,3 +148,17 @@ impl Filter for Buffer {
         self.table.prefetch_dependent(region, fingerprint);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_is_that_of_the_spec() {
+        for (spec, is_clock) in [("buffer:policy=clock", true), ("buffer:policy=lru", false)] {
+            let parsed = spec.parse().expect("a filter");
+            let filter = Buffer::build(&parsed, 1 << 16).expect("enough memory");
+            assert_eq!(filter.is_clock(), is_clock, "{spec}");
+        }
+    }
+}

@@ -102,6 +102,15 @@ impl Dsqf {
         (1..=self.buckets).contains(&link).then(|| link - 1)
     }
 
+    /// Returns the buckets of a row. In a damaged region a chain may be a ring; no chain is longer than
+    /// the pool.
+    #[inline(always)]
+    fn chain(&self, region: &[u8], row: u32) -> impl Iterator<Item = u32> {
+        let first = self.linked_bucket(region, self.row_at(row));
+        let next = |&bucket: &u32| self.linked_bucket(region, self.bucket_at(bucket));
+        std::iter::successors(first, next).take(self.buckets as usize)
+    }
+
     fn recency(&self) -> RecencyList {
         RecencyList {
             first_byte: RECENCY,
@@ -112,14 +121,10 @@ impl Dsqf {
 
     #[inline(always)]
     fn holds(&self, region: &[u8], row: u32, signature: u32) -> bool {
-        let mut at = self.row_at(row);
-        while let Some(bucket) = self.linked_bucket(region, at) {
-            at = self.bucket_at(bucket);
-            if u32::from(read_u16(region, at + SIGNATURE)) == signature {
-                return true;
-            }
-        }
-        false
+        self.chain(region, row).any(|bucket| {
+            let at = self.bucket_at(bucket);
+            u32::from(read_u16(region, at + SIGNATURE)) == signature
+        })
     }
 
     /// Takes a random bucket from the least recently used row.
@@ -130,12 +135,7 @@ impl Dsqf {
         draw: u64,
     ) -> u32 {
         let row = self.recency().oldest(registers).unwrap_or(0);
-        let mut length = 0;
-        let mut link_at = self.row_at(row);
-        while let Some(bucket) = self.linked_bucket(region.bytes(), link_at) {
-            length += 1;
-            link_at = self.bucket_at(bucket);
-        }
+        let length = self.chain(region.bytes(), row).count() as u64;
         let mut link_at = self.row_at(row);
         for _ in 0..reduce(draw, length) {
             if let Some(bucket) = self.linked_bucket(region.bytes(), link_at) {
@@ -219,15 +219,8 @@ impl Filter for Dsqf {
 
     /// Counts the buckets that a chain leads to.
     fn recount(&self, region: &[u8]) -> u64 {
-        let mut count = 0;
-        for row in 0..self.rows {
-            let mut link_at = self.row_at(row);
-            while let Some(bucket) = self.linked_bucket(region, link_at) {
-                count += 1;
-                link_at = self.bucket_at(bucket);
-            }
-        }
-        count
+        let chains = (0..self.rows).flat_map(|row| self.chain(region, row));
+        chains.take(self.buckets as usize).count() as u64
     }
 
     /// The signatures of a row are distinct, so the numbers of remainders that share them add

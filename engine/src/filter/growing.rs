@@ -176,6 +176,13 @@ impl Filter for Growing {
         })
     }
 
+    fn accepts(&self, registers: &Registers) -> bool {
+        match &self.parts {
+            Parts::Bits(_) => true,
+            Parts::Timers(timers) => timers.accepts(registers),
+        }
+    }
+
     fn region_bytes(&self) -> u64 {
         parts!(self, parts => parts.region_bytes())
     }

@@ -124,6 +124,15 @@ impl GrowingTimers {
         })
     }
 
+    pub fn accepts(&self, registers: &Registers) -> bool {
+        let now = self.clock.now(registers);
+        let values = self.cells.stamps.max_value();
+        let newest = Newest::read(registers);
+        WindowRegisters::are_possible(registers, now, values, self.parts * self.cells.groups())
+            && newest.used <= self.parts
+            && newest.part < newest.used.max(1)
+    }
+
     pub fn k(&self) -> u32 {
         self.cells.k
     }

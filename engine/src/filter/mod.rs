@@ -199,6 +199,12 @@ pub trait Filter: Clone {
         self.region_bytes()
     }
 
+    /// Whether the filter's own words of registers that were read from a file are possible. A store
+    /// refuses others, so that the filter can rely on them.
+    fn accepts(&self, _registers: &Registers) -> bool {
+        true
+    }
+
     /// Returns the same filter with common parameters as compile-time constants, or None if it
     /// has others. The loop over a batch is compiled once more for each, without loops over k.
     #[inline(always)]

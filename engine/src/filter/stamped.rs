@@ -250,6 +250,12 @@ impl Filter for Stamped {
         })
     }
 
+    fn accepts(&self, registers: &Registers) -> bool {
+        let now = self.clock.now(registers);
+        let values = self.stamps.max_value();
+        WindowRegisters::are_possible(registers, now, values, self.lines.count())
+    }
+
     fn region_bytes(&self) -> u64 {
         self.lines.bytes()
     }

@@ -195,6 +195,12 @@ impl Filter for Window {
         Window { vectors, ..*self }
     }
 
+    fn accepts(&self, registers: &Registers) -> bool {
+        let now = self.clock.now(registers);
+        let values = self.cells.stamps.max_value();
+        WindowRegisters::are_possible(registers, now, values, self.cells.groups())
+    }
+
     fn region_bytes(&self) -> u64 {
         self.cells.region_bytes()
     }

@@ -74,6 +74,17 @@ impl WindowRegisters {
         registers.own_mut()[BASE_REMAINDER] = remainder;
     }
 
+    /// Whether these words are possible at a step, if the base is stored modulo `remainders` and
+    /// sweeps have `groups` groups of cells.
+    pub fn are_possible(registers: &Registers, now: u64, remainders: u64, groups: u64) -> bool {
+        let base = Self::base(registers);
+        let (next, end) = Self::sweep(registers);
+        base <= now
+            && Self::base_remainder(registers) == base % remainders
+            && next <= end
+            && end <= groups
+    }
+
     /// Moves the base forward to a step.
     pub fn advance(registers: &mut Registers, age_limit: u64, step: u64) {
         let bucket = bucket(age_limit);

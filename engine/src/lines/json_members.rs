@@ -52,7 +52,10 @@ fn list(
             skip_value(scanner)
         }
         _ => {
-            paths.push(prefix.to_owned());
+            // The document itself has no path.
+            if !prefix.is_empty() {
+                paths.push(prefix.to_owned());
+            }
             skip_value(scanner)
         }
     }

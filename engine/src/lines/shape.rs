@@ -156,6 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_first_line_that_is_a_number_has_no_path() {
+        let log = format!("7\n{}", "{\"a\":1}\n".repeat(9));
+        let paths = Vec::new();
+        assert_eq!(Shape::of(log.as_bytes()), Shape::JsonLines { paths });
+    }
+
+    #[test]
     fn formats_are_distinguished() {
         let access = "10.0.0.1 - - [01/Mar/2026:00:00:00 +0000] \"GET / HTTP/1.1\" 200 12\n";
         assert_eq!(Shape::of(access.as_bytes()), Shape::AccessLog);

@@ -418,3 +418,26 @@ impl From<Damage> for StoreError {
         StoreError::Corrupt(damage)
     }
 }
+
+#[cfg(test)]
+#[cfg(not(target_family = "wasm"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_below_a_temporary_directory_names_the_path_of_the_caller() {
+        let (from, to) = (Path::new("/tmp/unfinished"), Path::new("links.dds"));
+        for (found, expected) in [
+            ("/tmp/unfinished", "links.dds"),
+            ("/tmp/unfinished/mark", "links.dds/mark"),
+            ("/elsewhere", "/elsewhere"),
+        ] {
+            let path = Path::new(found).to_owned();
+            let relocated = StoreError::NotFound { path }.relocated(from, to);
+            let StoreError::NotFound { path } = relocated else {
+                panic!("another error: {relocated}");
+            };
+            assert_eq!(path, Path::new(expected));
+        }
+    }
+}

@@ -19,7 +19,7 @@ pub fn newest_superblock(medium: &impl Medium) -> Result<Superblock, StoreError>
             } else {
                 (b, a)
             };
-            if older.store_id != newer.store_id || older.generation + 1 != newer.generation {
+            if older.store_id != newer.store_id || newer.generation - older.generation != 1 {
                 return Err(StoreError::Corrupt(Damage {
                     file: newer.file(),
                     offset: offset::GENERATION as u64,
@@ -54,6 +54,14 @@ pub fn filter_of(superblock: &Superblock) -> Result<(FilterSpec, AuditedFilter),
             offset: offset::REGION_BYTES as u64,
             expected: format!("a region of {} bytes", filter.region_bytes()),
             found: format!("{} bytes", superblock.layout.region_bytes),
+        }));
+    }
+    if !filter.filter().accepts(&superblock.registers) {
+        return Err(StoreError::Corrupt(Damage {
+            file: superblock.file(),
+            offset: offset::REGISTERS as u64,
+            expected: "registers that the filter can have".to_owned(),
+            found: "others".to_owned(),
         }));
     }
     let used_bytes = filter.filter().used_bytes(&superblock.registers) as u64;

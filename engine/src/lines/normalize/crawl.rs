@@ -108,13 +108,18 @@ impl CrawlRules {
             return url;
         }
         let path_end = memchr(b'?', url).unwrap_or(url.len());
-        let (path, query) = url.split_at(path_end);
+        let (before_query, query) = url.split_at(path_end);
         let query = query.get(1..);
+        // A host may contain a semicolon, too.
+        let host = if url.starts_with(b"https://") { 8 } else { 7 };
+        let slash = memchr(b'/', &before_query[host..]);
+        let (origin, path) = before_query.split_at(slash.map_or(path_end, |at| host + at));
         let is_clean = query.is_none_or(|query| !query.is_empty() && self.is_clean(query));
         if is_clean && find_session(path).is_none() {
             return url;
         }
         self.rewritten.clear();
+        self.rewritten.extend_from_slice(origin);
         self.push_path(path);
         if let Some(query) = query {
             self.push_query(query);
@@ -260,6 +265,11 @@ mod tests {
         for (url, expected) in [
             ("http://a.example/", "http://a.example/"),
             ("http://a.example/?", "http://a.example/"),
+            // A host may contain a semicolon; only a path has a session.
+            (
+                "http://a;jsessionid=1/b?utm_id=1",
+                "http://a;jsessionid=1/b",
+            ),
             ("http://a.example/?utm_source=m", "http://a.example/"),
             (
                 "http://a.example/?b=2&UTM_Medium=m&a=1",
