@@ -59,7 +59,10 @@ fn run(options: &CampaignOptions) -> ExitCode {
             .collect();
         while !workers.iter().all(|worker| worker.is_finished()) {
             std::thread::sleep(Duration::from_secs(1));
-            eprint!("\r{} schedules   ", campaign.schedules.load(Ordering::Relaxed));
+            eprint!(
+                "\r{} schedules   ",
+                campaign.schedules.load(Ordering::Relaxed)
+            );
         }
         eprintln!();
     });

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dedupstore::store::mutant::{Mutant, plant};
 use dedupstore_tests::crash::Failure;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
-use crate::one_store;
 use crate::schedule::{Position, Schedules};
+use crate::{one_store, shared_store};
 
 /// More decisions than any run takes that ends.
 const MOST_DECISIONS: usize = 200_000;
@@ -42,7 +43,7 @@ pub fn explore(seeds: Range<u64>) -> Result<Explored, Found> {
     let outcome: Arc<Mutex<Result<u64, Failure>>> = Arc::new(Mutex::new(Ok(0)));
     let (at, total) = (Arc::clone(&position), Arc::clone(&outcome));
     let scenario = move || {
-        let ended = one_store::run(at.seed.load(Ordering::Relaxed));
+        let ended = run(at.seed.load(Ordering::Relaxed));
         at.stopped.store(ended.is_err(), Ordering::Relaxed);
         let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
         *total = match (&*total, ended) {
@@ -66,6 +67,22 @@ pub fn explore(seeds: Range<u64>) -> Result<Explored, Found> {
         seed: position.seed.load(Ordering::Relaxed),
         failure,
     })
+}
+
+/// Runs the scenario of a seed, one of which in four has a shared store.
+fn run(seed: u64) -> Result<u64, Failure> {
+    match seed % 4 {
+        3 => shared_store::run(seed),
+        _ => one_store::run(seed),
+    }
+}
+
+/// Returns the failure by which one of these seeds finds a mutant, or None if none does.
+pub fn find_mutant(mutant: Mutant, seeds: Range<u64>) -> Option<Found> {
+    plant(Some(mutant));
+    let explored = explore(seeds);
+    plant(None);
+    explored.err()
 }
 
 fn config() -> Config {

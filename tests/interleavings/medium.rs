@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dedupstore::store::{LogWindow, Medium, StoreFile};
-use dedupstore_tests::crash::simulated_medium::SimulatedMedium;
+use dedupstore_tests::crash::simulated_medium::{Fault, FaultKind, SimulatedMedium};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 
 /// A longer write reaches the cache in parts of this length, and other threads read between them.
@@ -57,9 +57,10 @@ impl Moments {
     fn next(&self) {
         let number = self.count.fetch_add(1, Ordering::SeqCst);
         if self.crashes.contains(&number) {
-            // Without the lock: recording lets other threads run.
-            let record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
-            let record = record.clone();
+            let guard = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+            let record = guard.clone();
+            // Recording lets other threads run, which may come here.
+            drop(guard);
             if let Some(record) = record {
                 record();
             }
@@ -72,6 +73,15 @@ impl Moments {
 pub struct ScheduledMedium {
     disk: SimulatedMedium,
     moments: Arc<Moments>,
+    failing: Option<Arc<FailingCall>>,
+}
+
+/// A call to a log that fails: the rarest ones in a run, and those that matter most.
+pub struct FailingCall {
+    /// Whether it is a sync, not a write.
+    pub is_sync: bool,
+    /// How many such calls succeed before it.
+    pub left: std::sync::atomic::AtomicI64,
 }
 
 impl ScheduledMedium {
@@ -80,6 +90,26 @@ impl ScheduledMedium {
         ScheduledMedium {
             disk,
             moments: Arc::clone(moments),
+            failing: None,
+        }
+    }
+
+    /// Lets a call to a log fail.
+    pub fn failing(mut self, call: FailingCall) -> Self {
+        self.failing = Some(Arc::new(call));
+        self
+    }
+
+    /// Lets the call that follows fail if it is time.
+    fn before_call(&self, file: StoreFile, is_sync: bool) {
+        let is_log = matches!(file, StoreFile::Log0 | StoreFile::Log1);
+        let Some(failing) = &self.failing else { return };
+        if is_log && failing.is_sync == is_sync && failing.left.fetch_sub(1, Ordering::SeqCst) == 0
+        {
+            let mut disk = self.disk.disk();
+            let at_call = disk.calls();
+            let kind = FaultKind::Once;
+            disk.set_fault(Some(Fault { at_call, kind }));
         }
     }
 
@@ -102,6 +132,7 @@ impl Medium for ScheduledMedium {
     fn write(&self, file: StoreFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
         for (part, at) in bytes.chunks(PART_BYTES).zip((offset..).step_by(PART_BYTES)) {
             self.moments.next();
+            self.before_call(file, false);
             self.disk.write(file, at, part)?;
         }
         Ok(())
@@ -112,6 +143,7 @@ impl Medium for ScheduledMedium {
         self.moments.next();
         let writes = self.disk.disk().writes();
         self.moments.next();
+        self.before_call(file, true);
         self.disk.sync_writes_before(file, writes)
     }
 

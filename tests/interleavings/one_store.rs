@@ -1,6 +1,6 @@
 //! A writer, its store's threads, readers, and others that sync, on one disk.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shuttle::thread::JoinHandle;
 
-use crate::medium::{Moments, ScheduledMedium};
+use crate::medium::{FailingCall, Moments, ScheduledMedium};
 use crate::readers::{self, Sight};
 
 /// Spreads small numbers over the range of fingerprints.
@@ -60,7 +60,8 @@ pub fn run(seed: u64) -> Result<u64, Failure> {
     let window_bytes = [0, 320, 2048][(rng.next_u64() % 3) as usize];
     let disk = SimulatedMedium::holding(disk.with_windows(window_bytes));
     fill(&disk, &mut model, &mut rng)?;
-    if rng.next_u64().is_multiple_of(4) {
+    let failure = rng.next_u64() % 6;
+    if failure == 0 {
         let kinds = [FaultKind::Once, FaultKind::Permanent, FaultKind::Short];
         let at_call = disk.disk().calls() + rng.next_u64() % 150;
         let kind = kinds[(rng.next_u64() % 3) as usize];
@@ -69,8 +70,16 @@ pub fn run(seed: u64) -> Result<u64, Failure> {
     let latest = [20, 60, 200, 600][(rng.next_u64() % 4) as usize];
     let crash_moments = (0..CRASHES).map(|_| rng.next_u64() % latest).collect();
     let moments = Moments::new(crash_moments);
+    let mut medium = ScheduledMedium::new(disk.clone(), &moments);
+    if failure == 1 {
+        medium = medium.failing(FailingCall {
+            is_sync: rng.next_u64().is_multiple_of(2),
+            left: AtomicI64::new((rng.next_u64() % 8) as i64),
+        });
+    }
     let mut run = Run {
-        medium: ScheduledMedium::new(disk.clone(), &moments),
+        medium,
+        crash: None,
         promises: Arc::new(Promises {
             begun: AtomicU64::new(model.len()),
             logged: AtomicU64::new(model.len()),
@@ -98,7 +107,9 @@ pub fn run(seed: u64) -> Result<u64, Failure> {
     };
     let crash = Arc::new(crash);
     moments.on_crash(crash.clone());
+    run.crash = Some(crash.clone());
     let done = run.session();
+    run.crash = None;
     moments.end();
     done?;
     crash();
@@ -145,6 +156,8 @@ fn key(rng: &mut Xoshiro256PlusPlus) -> Fingerprint {
 /// A run of a writer and all other threads.
 struct Run {
     medium: ScheduledMedium,
+    /// Records a crash.
+    crash: Option<Arc<dyn Fn() + Send + Sync>>,
     promises: Arc<Promises>,
     /// What readers saw.
     sights: Arc<Mutex<Vec<Result<Sight, Failure>>>>,
@@ -235,7 +248,12 @@ impl Run {
                 Err(error) => return Ok(Err(error)),
             },
             14 => match store.wait_durable(self.model.len()) {
-                Ok(()) => self.acknowledge(self.model.len()),
+                Ok(()) => {
+                    self.acknowledge(self.model.len());
+                    if let Some(crash) = &self.crash {
+                        crash();
+                    }
+                }
                 Err(error) => return Ok(Err(error)),
             },
             15..18 => return Ok(store.begin_checkpoint()),
@@ -313,9 +331,14 @@ impl Run {
         let handle = store.sync_handle()?;
         self.logged();
         let (promises, sequence) = (Arc::clone(&self.promises), self.model.len());
+        let crash = self.crash.clone();
         self.threads.push(shuttle::thread::spawn(move || {
             if handle.sync().is_ok() {
                 promises.acknowledged.fetch_max(sequence, Ordering::Relaxed);
+                // The worst moment: nothing else has reached the disk since.
+                if let Some(crash) = crash {
+                    crash();
+                }
             }
         }));
         Ok(())

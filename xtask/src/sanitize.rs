@@ -105,7 +105,14 @@ fn with_sanitizer(sanitizer: &str) -> Outcome {
 }
 
 fn miri() -> Outcome {
-    let mut test = nightly(&["miri", "test", "--quiet", "--package", "dedupstore", "--lib"]);
+    let mut test = nightly(&[
+        "miri",
+        "test",
+        "--quiet",
+        "--package",
+        "dedupstore",
+        "--lib",
+    ]);
     test.arg("--target-dir");
     test.arg(step::target_directory().join("sanitize/miri"));
     test.arg("--").args(MIRI_TESTS);
