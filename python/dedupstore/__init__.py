@@ -9,8 +9,9 @@ seen (a false positive) and, with some filters, a repeated key as new (a false n
 >>> [link for link, verdict in zip(links, seen.observe_many(links)) if verdict.is_new]
 ['https://harbour.example/', 'https://harbour.example/quay']
 
-`SeenSet` is in memory, `Store` survives crashes, `SharedStore` is for many threads and
-`ReadOnlyStore` for readers beside a writer. `dedupstore.scrapy` and `dedupstore.ray` need these
+`SeenSet` is in memory, `Store` survives crashes, `SharedStore` is for many threads,
+`ReadOnlyStore` for readers beside a writer, and `Store.connect` for many processes, through
+`dedupstore serve`. `dedupstore.scrapy` and `dedupstore.ray` need these
 packages.
 """
 
@@ -31,6 +32,7 @@ from ._engine import (
 from ._errors import (
     AlreadyExistsError,
     ClosedError,
+    ConnectionFailedError,
     CorruptError,
     Error,
     ForkedError,
@@ -41,13 +43,16 @@ from ._errors import (
     NotFoundError,
     OptionMismatchError,
     PoisonedError,
+    ServerError,
     StoreFailedError,
 )
+from ._remote import RemoteClaim, RemoteStore
 
 __all__ = [
     "AlreadyExistsError",
     "Claim",
     "ClosedError",
+    "ConnectionFailedError",
     "CorruptError",
     "Error",
     "ForkedError",
@@ -60,7 +65,10 @@ __all__ = [
     "OptionMismatchError",
     "PoisonedError",
     "ReadOnlyStore",
+    "RemoteClaim",
+    "RemoteStore",
     "SeenSet",
+    "ServerError",
     "SharedStore",
     "Store",
     "StoreFailedError",

@@ -2,10 +2,13 @@
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
+from ssl import SSLContext
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 from typing_extensions import Buffer
+
+from ._remote import RemoteStore
 
 Key: TypeAlias = bytes | str
 Size: TypeAlias = int | str
@@ -79,6 +82,15 @@ class Store:
     ) -> Self: ...
     @classmethod
     def open(cls, path: AnyPath, *, sync: Sync | None = None) -> Store: ...
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        create: bool = True,
+        timeout: float | None = 60.0,
+        tls: SSLContext | None = None,
+    ) -> RemoteStore: ...
     def observe(self, key: Key, *, at: int | None = None, importance: int = 0) -> Verdict: ...
     def observe_many(self, keys: Iterable[Key]) -> list[Verdict]: ...
     def observe_fingerprints(self, fingerprints: Buffer) -> bytes: ...
@@ -163,7 +175,7 @@ class ReadOnlyStore:
 
 @final
 class KeyHasher:
-    def __new__(cls, seed: int = 0) -> Self: ...
+    def __new__(cls, seed: int = 0, *, rule: str | None = None) -> Self: ...
     @property
     def seed(self) -> int: ...
     def fingerprint(self, key: Key) -> int: ...

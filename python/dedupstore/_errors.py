@@ -51,3 +51,12 @@ class ForkedError(Error):
 
 class StoreFailedError(Error):
     """The operating system refused something, for example because the disk is full."""
+
+
+class ConnectionFailedError(Error, ConnectionError):
+    """There is no connection to the server, or it broke. What was sent and not answered may or may
+    not be recorded."""
+
+
+class ServerError(Error):
+    """The server refused a request."""

@@ -1,14 +1,18 @@
 //! Fingerprints of keys, normalized URLs, and keys divided among shards.
 
+use std::sync::{Mutex, PoisonError};
+
 use dedupstore as engine;
-use dedupstore::lines::{Normalization, Normalizer};
+use dedupstore::Fingerprint;
+use dedupstore::lines::{KeyOptions, Normalization, Normalizer, RecordedKey};
 use dedupstore::store::shard_of;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::{errors, keys};
 
-/// Hashes keys with a seed, as sets and stores with this seed do.
+/// Hashes keys with a seed, as sets and stores with this seed do. `rule` is the `key` that
+/// `dedupstore inspect` shows for a store: if it normalizes URLs, so does this.
 ///
 /// >>> from dedupstore import KeyHasher
 /// >>> hex(KeyHasher(0).fingerprint("https://harbour.example/"))
@@ -16,15 +20,19 @@ use crate::{errors, keys};
 #[pyclass(frozen, module = "dedupstore")]
 pub struct KeyHasher {
     hasher: engine::KeyHasher,
+    /// None if keys are hashed as they are.
+    normalizer: Option<Mutex<Normalizer>>,
 }
 
 #[pymethods]
 impl KeyHasher {
     #[new]
-    #[pyo3(signature = (seed=0))]
-    fn new(seed: u64) -> Self {
-        let hasher = engine::KeyHasher::new(seed);
-        KeyHasher { hasher }
+    #[pyo3(signature = (seed=0, *, rule=None))]
+    fn new(seed: u64, rule: Option<&str>) -> PyResult<Self> {
+        Ok(KeyHasher {
+            hasher: engine::KeyHasher::new(seed),
+            normalizer: rule.map(normalizer).transpose()?.flatten().map(Mutex::new),
+        })
     }
 
     /// The seed.
@@ -35,12 +43,12 @@ impl KeyHasher {
 
     /// Returns the fingerprint of a key.
     fn fingerprint(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(keys::fingerprint(self.hasher, key)?.0)
+        Ok(self.hash(keys::bytes(key)?).0)
     }
 
     /// Returns the fingerprints of many keys: 8 bytes each, in the order of the machine.
     fn fingerprints<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let fingerprints = keys::fingerprints(self.hasher, keys)?;
+        let fingerprints = self.all(keys)?;
         Ok(PyBytes::new(keys.py(), &keys::to_bytes(&fingerprints)))
     }
 
@@ -59,7 +67,7 @@ impl KeyHasher {
         let py = keys.py();
         let mut parts = vec![Vec::new(); shards];
         let mut owners = Vec::with_capacity(keys.len().unwrap_or(0));
-        for fingerprint in keys::fingerprints(self.hasher, keys)? {
+        for fingerprint in self.all(keys)? {
             let shard = shard_of(fingerprint, shards);
             parts[shard].extend_from_slice(&fingerprint.0.to_ne_bytes());
             owners.push(shard as u8);
@@ -86,6 +94,39 @@ impl KeyHasher {
             )),
         }
     }
+}
+
+impl KeyHasher {
+    fn hash(&self, key: &[u8]) -> Fingerprint {
+        match &self.normalizer {
+            None => self.hasher.fingerprint(key),
+            Some(normalizer) => {
+                // Its buffers are overwritten by every key, so a panic has left nothing behind.
+                let mut normalizer = normalizer.lock().unwrap_or_else(PoisonError::into_inner);
+                self.hasher.fingerprint(normalizer.apply(key))
+            }
+        }
+    }
+
+    fn all(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+        if self.normalizer.is_none() {
+            return keys::fingerprints(self.hasher, keys);
+        }
+        let mut fingerprints = Vec::with_capacity(keys.len().unwrap_or(0));
+        keys::for_each(keys, |key| fingerprints.push(self.hash(key)))?;
+        Ok(fingerprints)
+    }
+}
+
+/// Returns what a store's recorded rule does to keys; None if that is nothing.
+fn normalizer(rule: &str) -> PyResult<Option<Normalizer>> {
+    let unknown = |error: String| errors::invalid(format!("the rule of keys `{rule}`: {error}"));
+    let recorded: Result<RecordedKey, _> = rule.parse();
+    let recorded = recorded.map_err(|error| unknown(error.to_string()))?;
+    let rule = KeyOptions::default().rule_for(&recorded);
+    let rule = rule.map_err(|error| unknown(error.to_string()))?;
+    let normalizes = rule.normalization != Normalization::None;
+    Ok(normalizes.then(|| Normalizer::new(rule.normalization, &rule.drop_parameters)))
 }
 
 /// Returns a URL in one spelling: `"whatwg"` (the URL standard, without the fragment) or `"crawl"`

@@ -8,14 +8,14 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::errors;
 
-/// Returns the fingerprint of a key: `bytes`, or `str` as UTF-8. Copies nothing.
+/// Returns the bytes of a key: `bytes`, or `str` as UTF-8. Copies nothing.
 #[inline]
-pub fn fingerprint(hasher: KeyHasher, key: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
+pub fn bytes<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     if let Ok(text) = key.cast::<PyString>() {
-        return Ok(hasher.fingerprint(text.to_str()?.as_bytes()));
+        return Ok(text.to_str()?.as_bytes());
     }
     if let Ok(bytes) = key.cast::<PyBytes>() {
-        return Ok(hasher.fingerprint(bytes.as_bytes()));
+        return Ok(bytes.as_bytes());
     }
     Err(PyTypeError::new_err(format!(
         "a key is bytes or str; found {}",
@@ -23,19 +23,21 @@ pub fn fingerprint(hasher: KeyHasher, key: &Bound<'_, PyAny>) -> PyResult<Finger
     )))
 }
 
-/// Calls `visit` with the fingerprint of every key of an iterable. Allocates nothing per key.
-fn for_each(
-    hasher: KeyHasher,
-    keys: &Bound<'_, PyAny>,
-    mut visit: impl FnMut(Fingerprint),
-) -> PyResult<()> {
+/// Returns the fingerprint of a key.
+#[inline]
+pub fn fingerprint(hasher: KeyHasher, key: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
+    Ok(hasher.fingerprint(bytes(key)?))
+}
+
+/// Calls `visit` with every key of an iterable. Allocates nothing per key.
+pub fn for_each(keys: &Bound<'_, PyAny>, mut visit: impl FnMut(&[u8])) -> PyResult<()> {
     if let Ok(list) = keys.cast::<PyList>() {
         for key in list.iter() {
-            visit(fingerprint(hasher, &key)?);
+            visit(bytes(&key)?);
         }
     } else if let Ok(tuple) = keys.cast::<PyTuple>() {
         for key in tuple.iter_borrowed() {
-            visit(fingerprint(hasher, &key)?);
+            visit(bytes(&key)?);
         }
     } else if keys.is_instance_of::<PyString>() || keys.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err(
@@ -43,7 +45,7 @@ fn for_each(
         ));
     } else {
         for key in keys.try_iter()? {
-            visit(fingerprint(hasher, &key?)?);
+            visit(bytes(&key?)?);
         }
     }
     Ok(())
@@ -52,14 +54,16 @@ fn for_each(
 /// Returns the observations of many keys.
 pub fn observations(hasher: KeyHasher, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Observation>> {
     let mut observations = Vec::with_capacity(keys.len().unwrap_or(0));
-    for_each(hasher, keys, |it| observations.push(it.into()))?;
+    for_each(keys, |key| {
+        observations.push(hasher.fingerprint(key).into())
+    })?;
     Ok(observations)
 }
 
 /// Returns the fingerprints of many keys.
 pub fn fingerprints(hasher: KeyHasher, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     let mut fingerprints = Vec::with_capacity(keys.len().unwrap_or(0));
-    for_each(hasher, keys, |it| fingerprints.push(it))?;
+    for_each(keys, |key| fingerprints.push(hasher.fingerprint(key)))?;
     Ok(fingerprints)
 }
 

@@ -6,7 +6,7 @@ use dedupstore as engine;
 use dedupstore::store::{self, Durability, StoreError};
 use dedupstore::{Fingerprint, KeyHasher, Observation, Verdict};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 
 use crate::claim::{Claim, Claimed};
 use crate::guarded::Guarded;
@@ -89,6 +89,32 @@ impl Store {
         let open = options::open_options(sync.as_ref())?;
         let opened = py.detach(|| open.open(&path));
         Self::opened(path, opened, sync.as_ref())
+    }
+
+    /// Connects to a store on a server of `dedupstore serve`; returns a `RemoteStore`, which has
+    /// the methods of this class. The address is `redis://host:port/name`, `rediss://` for TLS, or
+    /// `redis+unix:///path?store=name`; a password stands before the host (`redis://:password@…`).
+    ///
+    /// Unless `create` is false, the server creates a store that does not exist. `timeout`, in
+    /// seconds, is for connecting and for each reply. `tls` is an `ssl.SSLContext`; without it, the
+    /// server's certificate is checked with the authorities of the system, or those in the file
+    /// that the environment variable `SSL_CERT_FILE` names.
+    #[classmethod]
+    #[pyo3(signature = (url, *, create=true, timeout=Some(60.0), tls=None))]
+    fn connect<'py>(
+        class: &Bound<'py, PyType>,
+        url: &str,
+        create: bool,
+        timeout: Option<f64>,
+        tls: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = class.py();
+        let options = PyDict::new(py);
+        options.set_item("create", create)?;
+        options.set_item("timeout", timeout)?;
+        options.set_item("tls", tls)?;
+        let remote = py.import("dedupstore._remote")?.getattr("RemoteStore")?;
+        remote.call((url,), Some(&options))
     }
 
     /// Reports whether a key is new, and records it. A key is bytes, or str as UTF-8. `at`, in

@@ -1,17 +1,15 @@
 //! A client for the commands that take the address of a server.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use dedupstore::Observation;
 
+use crate::client_stream::ClientStream;
 use crate::command::encode_hashed;
 use crate::resp::reply;
 use crate::resp::{ProtocolError, Value, ValueParser};
-use crate::server_address::{Endpoint, ServerAddress};
+use crate::server_address::ServerAddress;
+use crate::tls::TlsError;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +18,18 @@ pub enum ClientError {
     /// There is no connection.
     #[error("cannot connect: {0}")]
     Connect(io::Error),
+    /// TLS cannot be set up.
+    #[error("cannot use TLS: {0}")]
+    Tls(#[from] TlsError),
+    /// The server's certificate is not accepted.
+    #[error(
+        "the certificate of the server is not accepted: {0}; if its authority is your own, set \
+         SSL_CERT_FILE to a file in PEM form with the authority's certificate"
+    )]
+    Certificate(String),
+    /// The host cannot have a certificate.
+    #[error("cannot use TLS: `{0}` is neither a name nor an address")]
+    HostName(String),
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Connection(#[from] io::Error),
@@ -45,48 +55,20 @@ pub enum HashedTicket {
     Pending,
 }
 
-/// How long to wait for a reply. A store that is opened may replay its log first.
-const TIMEOUT: Duration = Duration::from_secs(600);
-
 /// A connection to a server that waits for each reply.
 pub struct Client {
-    stream: Stream,
+    stream: ClientStream,
     parser: ValueParser,
     store: Vec<u8>,
     request: Vec<u8>,
     buffer: Vec<u8>,
 }
 
-enum Stream {
-    Tcp(TcpStream),
-    #[cfg(unix)]
-    Unix(UnixStream),
-}
-
 impl Client {
     /// Connects to the server of an address.
     pub fn connect(address: &ServerAddress) -> Result<Self, ClientError> {
-        let stream = match &address.endpoint {
-            Endpoint::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port));
-                let stream = stream.map_err(ClientError::Connect)?;
-                stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(TIMEOUT))?;
-                Stream::Tcp(stream)
-            }
-            #[cfg(unix)]
-            Endpoint::Unix(path) => {
-                let stream = UnixStream::connect(path).map_err(ClientError::Connect)?;
-                stream.set_read_timeout(Some(TIMEOUT))?;
-                Stream::Unix(stream)
-            }
-            #[cfg(not(unix))]
-            Endpoint::Unix(_) => {
-                return Err(ClientError::Connect(io::ErrorKind::Unsupported.into()));
-            }
-        };
         let mut client = Client {
-            stream,
+            stream: ClientStream::connect(&address.endpoint)?,
             parser: ValueParser::default(),
             store: address.store.clone(),
             request: Vec::new(),
@@ -105,11 +87,8 @@ impl Client {
         for argument in arguments {
             reply::bulk(&mut self.request, argument);
         }
-        match &mut self.stream {
-            Stream::Tcp(stream) => stream.write_all(&self.request)?,
-            #[cfg(unix)]
-            Stream::Unix(stream) => stream.write_all(&self.request)?,
-        }
+        self.stream.write_all(&self.request)?;
+        self.stream.flush()?;
         loop {
             if let Some(value) = self.parser.next_value()? {
                 return match value {
@@ -117,11 +96,7 @@ impl Client {
                     value => Ok(value),
                 };
             }
-            let count = match &mut self.stream {
-                Stream::Tcp(stream) => stream.read(&mut self.buffer)?,
-                #[cfg(unix)]
-                Stream::Unix(stream) => stream.read(&mut self.buffer)?,
-            };
+            let count = self.stream.read(&mut self.buffer)?;
             if count == 0 {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }

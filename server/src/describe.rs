@@ -54,6 +54,7 @@ pub fn as_json(store: &Store) -> String {
         "registers": registers,
         "generation": store.generation(),
         "checkpoint_unix_seconds": store.checkpoint_unix_seconds(),
+        "sequence": store.sequence(),
         "durable_sequence": store.durable_sequence(),
         "recovered": store.recovery().replayed,
         "audited_fpr": estimate(audit.as_ref().and_then(|audit| audit.fpr)),

@@ -10,6 +10,7 @@
 mod batch;
 mod claims;
 mod client;
+mod client_stream;
 mod command;
 mod connection;
 mod counters;

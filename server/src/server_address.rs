@@ -1,4 +1,5 @@
-//! Addresses of servers: `redis://[user:password@]host[:port]/store` and `redis+unix:///path?store=name`.
+//! Addresses of servers: `redis://[user:password@]host[:port]/store`, `rediss://` for TLS, and
+//! `redis+unix:///path?store=name`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,6 +24,8 @@ pub struct ServerAddress {
 pub enum Endpoint {
     /// A host and a port.
     Tcp(String, u16),
+    /// A host and a port, over TLS.
+    Tls(String, u16),
     /// The path of a Unix socket.
     Unix(PathBuf),
 }
@@ -32,11 +35,8 @@ pub enum Endpoint {
 #[non_exhaustive]
 pub enum AddressError {
     /// It begins with another scheme.
-    #[error("expected redis://host:port/store or redis+unix:///path?store=name")]
+    #[error("expected redis://host:port/store, rediss://… or redis+unix:///path?store=name")]
     Scheme,
-    /// TLS is not supported by this client.
-    #[error("this command does not speak TLS; let a local proxy such as stunnel do that")]
-    Tls,
     /// There is no host.
     #[error("there is no host; expected redis://host:port/store")]
     Host,
@@ -67,10 +67,13 @@ impl FromStr for ServerAddress {
         if let Some(rest) = text.strip_prefix("redis+unix://") {
             return unix(rest);
         }
-        let rest = match text.strip_prefix("redis://") {
-            Some(rest) => rest,
-            None if text.starts_with("rediss://") => return Err(AddressError::Tls),
-            None => return Err(AddressError::Scheme),
+        let (endpoint, rest): (fn(String, u16) -> Endpoint, _) = match (
+            text.strip_prefix("redis://"),
+            text.strip_prefix("rediss://"),
+        ) {
+            (Some(rest), _) => (Endpoint::Tcp, rest),
+            (None, Some(rest)) => (Endpoint::Tls, rest),
+            (None, None) => return Err(AddressError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (credentials, host) = match authority.rsplit_once('@') {
@@ -95,7 +98,7 @@ impl FromStr for ServerAddress {
             None => None,
         };
         Ok(ServerAddress {
-            endpoint: Endpoint::Tcp(host.to_owned(), port),
+            endpoint: endpoint(host.to_owned(), port),
             password,
             store: store(path)?,
         })
@@ -144,12 +147,16 @@ fn decoded(text: &str) -> Result<Vec<u8>, AddressError> {
 impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let store = String::from_utf8_lossy(&self.store);
-        match &self.endpoint {
-            Endpoint::Tcp(host, port) if host.contains(':') => {
-                write!(f, "redis://[{host}]:{port}/{store}")
+        let (scheme, host, port) = match &self.endpoint {
+            Endpoint::Tcp(host, port) => ("redis", host, port),
+            Endpoint::Tls(host, port) => ("rediss", host, port),
+            Endpoint::Unix(path) => {
+                return write!(f, "redis+unix://{}?store={store}", path.display());
             }
-            Endpoint::Tcp(host, port) => write!(f, "redis://{host}:{port}/{store}"),
-            Endpoint::Unix(path) => write!(f, "redis+unix://{}?store={store}", path.display()),
+        };
+        match host.contains(':') {
+            true => write!(f, "{scheme}://[{host}]:{port}/{store}"),
+            false => write!(f, "{scheme}://{host}:{port}/{store}"),
         }
     }
 }
@@ -180,6 +187,12 @@ mod tests {
         );
         assert_eq!(address.password.as_deref(), Some(&b"p@ss"[..]));
         assert_eq!(address.to_string(), "redis://[::1]:6379/a/b");
+        let address = parsed("rediss://host/links").expect("valid");
+        assert_eq!(
+            address.endpoint,
+            Endpoint::Tls("host".to_owned(), DEFAULT_PORT)
+        );
+        assert_eq!(address.to_string(), "rediss://host:6379/links");
         let address = parsed("redis+unix:///run/dedup.sock?store=links").expect("valid");
         assert_eq!(address.endpoint, Endpoint::Unix("/run/dedup.sock".into()));
         for (text, error) in [
@@ -187,7 +200,6 @@ mod tests {
             ("redis://host/", AddressError::Store),
             ("redis:///links", AddressError::Host),
             ("redis://host:x/links", AddressError::Port("x".to_owned())),
-            ("rediss://host/links", AddressError::Tls),
             ("http://host/links", AddressError::Scheme),
             ("redis://host/a%2", AddressError::Encoding),
             ("redis+unix:///run/x", AddressError::Store),

@@ -21,7 +21,7 @@ pub fn directory() -> TempDir {
     TempDir::new().expect("a directory")
 }
 
-fn start(directory: &TempDir, options: &[&str]) -> ServerProcess {
+pub fn start(directory: &TempDir, options: &[&str]) -> ServerProcess {
     ServerProcess::start(Path::new(DEDUPSTORE), directory.path(), options)
 }
 
@@ -334,6 +334,13 @@ fn claims_end_with_their_time_or_with_the_connection_of_filter() {
     };
     assert!(claim(&mut one) > 0);
     assert_eq!(claim(&mut other), -1);
+    let add = |wire: &mut Wire, keys: &[u8]| {
+        let added = wire.try_call(&[b"DEDUP.HADD", b"links", keys]);
+        added.expect("a reply").to_string()
+    };
+    assert_eq!(add(&mut other, &[b'n'; 32]), "1 0");
+    assert_eq!(add(&mut other, &[]), "");
+    assert!(add(&mut other, &[b'n'; 15]).contains("16 bytes"));
     drop(one);
     std::thread::sleep(Duration::from_millis(50));
     assert!(claim(&mut other) > 0);

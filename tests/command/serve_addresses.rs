@@ -1,10 +1,14 @@
 //! `filter`, `contains` and `inspect` with a store on a server.
 #![cfg(unix)]
 
-use std::process::Output;
+use std::path::Path;
+use std::process::{Command, Output};
 
+use tempfile::TempDir;
+
+use crate::DEDUPSTORE;
 use crate::run_command::{assert_fails, assert_prints, run, standard_error};
-use crate::serve::{directory, small};
+use crate::serve::{SMALL, directory, small, start};
 
 #[test]
 fn filter_contains_and_inspect_take_an_address() {
@@ -43,6 +47,40 @@ fn filter_contains_and_inspect_take_an_address() {
         &["dedupstore serve"],
     );
     assert_fails(&["inspect", "redis://127.0.0.1"], &["name of a store"]);
+}
+
+#[test]
+fn an_address_with_tls_checks_the_certificate() {
+    let directory = directory();
+    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/clients/tls");
+    let file = |name: &str| tls.join(name).to_string_lossy().into_owned();
+    let (certificate, key) = (file("certificate.pem"), file("key.pem"));
+    let options = ["--tls-cert", &certificate, "--tls-key", &key];
+    let server = start(&directory, &[&SMALL[..], &options].concat());
+    let address = format!("rediss://localhost:{}/links", server.port());
+    let run = |arguments: &[&str], authorities: &str| {
+        let mut command = Command::new(DEDUPSTORE);
+        command.args(arguments).env("SSL_CERT_FILE", authorities);
+        command.output().expect("ran")
+    };
+    let authority = file("authority.pem");
+    let created = run(&["filter", &address, &key], &authority);
+    assert!(created.status.success(), "{}", standard_error(&created));
+    assert!(!created.stdout.is_empty());
+    let answer = run(&["contains", &address, "a"], &authority);
+    assert_eq!(answer.stdout, b"new\ta\n", "{}", standard_error(&answer));
+    // Another authority or none, and a server that does not speak TLS.
+    let without = run(&["contains", &address, "a"], "/dev/null");
+    assert_eq!(without.status.code(), Some(2));
+    let text = standard_error(&without);
+    assert!(text.contains("SSL_CERT_FILE"), "{text}");
+    let other = TempDir::new().expect("a directory");
+    let plain = small(&other);
+    let address = format!("rediss://localhost:{}/links", plain.port());
+    let refused = run(&["contains", &address, "a"], &authority);
+    assert_eq!(refused.status.code(), Some(2));
+    let text = standard_error(&refused);
+    assert!(text.contains("cannot connect"), "{text}");
 }
 
 /// Two runs of `filter` on the same lines: together they print each line once.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dedupstore_server::resp::Value;
 
@@ -49,6 +49,11 @@ enum ClaimState {
     Committed,
 }
 
+/// So many keys are claimed, and as many added, before a kill.
+const BEGUN: u64 = 500;
+/// The longest wait for that.
+const LONGEST_START: Duration = Duration::from_secs(60);
+
 /// Kills a server `kills` times, each after `load` of work.
 pub fn run(program: &Path, directory: &Path, kills: u64, load: Duration) -> Summary {
     let mut summary = Summary::default();
@@ -75,16 +80,22 @@ pub fn run(program: &Path, directory: &Path, kills: u64, load: Duration) -> Summ
             acknowledged: vec![0; ADDERS as usize],
             claims: HashMap::new(),
         });
-        let next_claim = AtomicU64::new(0);
+        let (next_claim, added) = (AtomicU64::new(0), AtomicU64::new(0));
         let address = server.address().to_owned();
         std::thread::scope(|scope| {
             for client in 0..ADDERS {
-                let (address, learned) = (&address, &learned);
-                scope.spawn(move || add(address, round, client, learned));
+                let (address, learned, added) = (&address, &learned, &added);
+                scope.spawn(move || add(address, round, client, learned, added));
             }
             for _ in 0..CLAIMERS {
                 let (address, learned, next) = (&address, &learned, &next_claim);
                 scope.spawn(move || claim(address, round, next, learned));
+            }
+            // A kill before there is work would prove nothing; on a busy machine that takes a while.
+            let until = Instant::now() + LONGEST_START;
+            let has_begun = |count: &AtomicU64| count.load(Ordering::Relaxed) >= BEGUN;
+            while !(has_begun(&next_claim) && has_begun(&added)) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(1));
             }
             // Kills come at different moments of the work.
             std::thread::sleep(load / 2 + load.mul_f64((round % 10) as f64 / 10.0));
@@ -118,7 +129,7 @@ fn claimed_key(round: u64, number: u64) -> String {
 }
 
 /// Adds keys until the server ends; notes what it acknowledged.
-fn add(address: &str, round: u64, client: u64, learned: &Mutex<Learned>) {
+fn add(address: &str, round: u64, client: u64, learned: &Mutex<Learned>, added: &AtomicU64) {
     let Ok(mut wire) = Wire::try_connect(address) else {
         return;
     };
@@ -140,6 +151,7 @@ fn add(address: &str, round: u64, client: u64, learned: &Mutex<Learned>) {
                 Err(_) => break 'alive,
             }
         }
+        added.fetch_add(PIPELINE, Ordering::Relaxed);
     }
     learned.lock().expect("no panic").acknowledged[client as usize] = acknowledged;
 }

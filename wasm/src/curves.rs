@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_wasm_bindgen::preserve;
 use tsify::Tsify;
 
-/// The curves of all filters of a run. A value belongs to the stretch of lines that ends at
-/// its position. NaN: the stretch has no such rate.
+/// The curves of all filters of a run. NaN: there is no such rate.
 #[derive(Default, Serialize, Tsify)]
 pub struct Curves {
     /// The line at which each stretch ends; the same for every filter.
@@ -17,7 +16,9 @@ pub struct Curves {
     pub position: Float64Array,
     /// One per filter.
     pub filters: Vec<FilterCurves>,
-    /// The least FPR of any filter in this memory without false negatives.
+    /// The least FPR, from the first line on, of any filter in this memory without false
+    /// negatives: the least number of false positives that it can expect, rounded down to whole
+    /// keys, as a share of first occurrences.
     #[serde(with = "preserve")]
     #[tsify(type = "Float64Array")]
     pub bound: Float64Array,
@@ -26,6 +27,15 @@ pub struct Curves {
 /// The curves of one filter.
 #[derive(Serialize, Tsify)]
 pub struct FilterCurves {
+    /// Of each stretch of lines that ends at a position.
+    pub windowed: Rates,
+    /// From the first line up to each position.
+    pub cumulative: Rates,
+}
+
+/// Measured and predicted values.
+#[derive(Serialize, Tsify)]
+pub struct Rates {
     /// Counted on the log.
     pub measured: Measures,
     /// Computed by the filter's formula; NaN if there is none.
@@ -61,66 +71,126 @@ impl Curves {
         prediction: Option<&Prediction>,
         stretches: usize,
     ) {
-        let points = run.scoreboard().coarse_curve(stretches);
-        let memory_bits = run.memory_bits() as f64;
-        self.position = column(&points, |_, end| Some(end.position as f64));
-        self.bound = column(&points, |start, end| {
-            let keys = (start.distinct + end.distinct) as f64 / 2.0;
-            Some(information::min_fpr(memory_bits / keys.max(1.0)))
-        });
+        let points = run.scoreboard().joined_curve(stretches);
+        let cells = run.set().filter().cells();
+        let ends: Vec<f64> = points.iter().skip(1).map(|it| it.position as f64).collect();
+        self.position = Float64Array::from(&ends[..]);
+        self.bound = Float64Array::from(&least_fpr(&points, run.memory_bits() as f64)[..]);
+        let stretches: Vec<Stretch> = points.windows(2).map(|it| (it[0], it[1])).collect();
+        let whole: Vec<Stretch> = stretches.iter().map(|it| (points[0], it.1)).collect();
+        let predicted = PredictedStretches::new(&stretches, prediction);
         self.filters.push(FilterCurves {
-            measured: measured(&points, run.set().filter().cells()),
-            predicted: predicted(&points, prediction),
+            windowed: Rates {
+                measured: measured(&stretches, cells),
+                predicted: Measures::predicted(&predicted.0),
+            },
+            cumulative: Rates {
+                measured: measured(&whole, cells),
+                predicted: Measures::predicted(&predicted.cumulative()),
+            },
         });
     }
 }
 
-fn measured(points: &[CurvePoint], cells: u64) -> Measures {
+/// The points at the start and at the end of some lines.
+type Stretch = (CurvePoint, CurvePoint);
+
+/// Returns the least FPR up to the end of each stretch. Rounded down to whole keys: that a filter
+/// can expect 0.3 false positives does not mean that it must have one.
+fn least_fpr(points: &[CurvePoint], memory_bits: f64) -> Vec<f64> {
+    let mut expected = 0.0;
+    points
+        .windows(2)
+        .map(|pair| {
+            let (start, end) = (pair[0].distinct, pair[1].distinct);
+            expected += information::min_false_positives(memory_bits, start, end);
+            expected.floor() / end.max(1) as f64
+        })
+        .collect()
+}
+
+fn measured(stretches: &[Stretch], cells: u64) -> Measures {
     let errors = |point: &CurvePoint| point.false_positives + point.false_negatives;
     Measures {
-        fpr: column(points, |start, end| end.fpr_since(start)),
-        fnr: column(points, |start, end| end.fnr_since(start)),
-        error: column(points, |start, end| {
+        fpr: column(stretches, |(start, end)| end.fpr_since(start)),
+        fnr: column(stretches, |(start, end)| end.fnr_since(start)),
+        error: column(stretches, |(start, end)| {
             let lines = end.position - start.position;
             (lines > 0).then(|| (errors(end) - errors(start)) as f64 / lines as f64)
         }),
-        load: column(points, |_, end| Some(end.occupied as f64 / cells as f64)),
-    }
-}
-
-/// Rates are those at the middle of each stretch; the load is that at its end.
-fn predicted(points: &[CurvePoint], prediction: Option<&Prediction>) -> Measures {
-    let middle =
-        |start: &CurvePoint, end: &CurvePoint| (start.position + end.position) as f64 / 2.0;
-    Measures {
-        fpr: column(points, |start, end| {
-            Some(prediction?.fpr_at(middle(start, end)))
-        }),
-        fnr: column(points, |start, end| {
-            Some(prediction?.fnr_at(middle(start, end)))
-        }),
-        // For as many first occurrences and repeats as the stretch has.
-        error: column(points, |start, end| {
-            let prediction = prediction?;
-            let middle = middle(start, end);
-            let lines = (end.position - start.position) as f64;
-            let first = (end.distinct - start.distinct) as f64 / lines;
-            Some(first * prediction.fpr_at(middle) + (1.0 - first) * prediction.fnr_at(middle))
-        }),
-        load: column(points, |_, end| {
-            Some(prediction?.load_at(end.position as f64))
+        load: column(stretches, |(_, end)| {
+            Some(end.occupied as f64 / cells as f64)
         }),
     }
 }
 
-/// One value per stretch between two points; NaN for None.
-fn column(
-    points: &[CurvePoint],
-    value: impl Fn(&CurvePoint, &CurvePoint) -> Option<f64>,
-) -> Float64Array {
-    let values: Vec<f64> = points
-        .windows(2)
-        .map(|pair| value(&pair[0], &pair[1]).unwrap_or(f64::NAN))
+/// What a formula predicts for each stretch of a log; NaN if there is no formula.
+struct PredictedStretches(Vec<PredictedStretch>);
+
+#[derive(Clone, Copy, Default)]
+struct PredictedStretch {
+    first: f64,
+    repeats: f64,
+    false_positives: f64,
+    false_negatives: f64,
+    /// At the end.
+    load: f64,
+}
+
+impl PredictedStretches {
+    /// The rates of a stretch are those at its middle.
+    fn new(stretches: &[Stretch], prediction: Option<&Prediction>) -> Self {
+        let rate = |at: Option<f64>| at.unwrap_or(f64::NAN);
+        let predict = |(start, end): &Stretch| {
+            let middle = (start.position + end.position) as f64 / 2.0;
+            let first = (end.distinct - start.distinct) as f64;
+            let repeats = (end.repeats() - start.repeats()) as f64;
+            PredictedStretch {
+                first,
+                repeats,
+                false_positives: first * rate(prediction.map(|it| it.fpr_at(middle))),
+                false_negatives: repeats * rate(prediction.map(|it| it.fnr_at(middle))),
+                load: rate(prediction.map(|it| it.load_at(end.position as f64))),
+            }
+        };
+        PredictedStretches(stretches.iter().map(predict).collect())
+    }
+
+    fn cumulative(&self) -> Vec<PredictedStretch> {
+        let sums = self.0.iter().scan(PredictedStretch::default(), |sum, it| {
+            *sum = PredictedStretch {
+                first: sum.first + it.first,
+                repeats: sum.repeats + it.repeats,
+                false_positives: sum.false_positives + it.false_positives,
+                false_negatives: sum.false_negatives + it.false_negatives,
+                load: it.load,
+            };
+            Some(*sum)
+        });
+        sums.collect()
+    }
+}
+
+impl Measures {
+    fn predicted(stretches: &[PredictedStretch]) -> Self {
+        let rate = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+        Measures {
+            fpr: column(stretches, |it| rate(it.false_positives, it.first)),
+            fnr: column(stretches, |it| rate(it.false_negatives, it.repeats)),
+            error: column(stretches, |it| {
+                let errors = it.false_positives + it.false_negatives;
+                rate(errors, it.first + it.repeats)
+            }),
+            load: column(stretches, |it| Some(it.load)),
+        }
+    }
+}
+
+/// One value per stretch; NaN for None.
+fn column<T>(stretches: &[T], value: impl Fn(&T) -> Option<f64>) -> Float64Array {
+    let values: Vec<f64> = stretches
+        .iter()
+        .map(|stretch| value(stretch).unwrap_or(f64::NAN))
         .collect();
     Float64Array::from(&values[..])
 }

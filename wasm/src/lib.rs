@@ -9,6 +9,7 @@
 
 mod advice;
 mod curves;
+mod filter_name;
 mod generate;
 mod key_choice;
 mod key_feed;
@@ -23,11 +24,12 @@ mod registry;
 mod setting_error;
 mod simulator;
 mod stores;
+mod suggested_memory;
 mod watched_filter;
 mod weighted;
 
 pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
-pub use curves::{Curves, FilterCurves, Measures};
+pub use curves::{Curves, FilterCurves, Measures, Rates};
 pub use generate::generate;
 pub use key_choice::{Fields, KeyPart, KeySpec};
 pub use key_feed::KeyFeed;

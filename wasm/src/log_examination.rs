@@ -10,6 +10,7 @@ use wasm_bindgen::prelude::*;
 use crate::js_error;
 use crate::key_choice::{KeyChoice, KeyPart, KeySpec, shown, url_normalization};
 use crate::log_format::{self, KeyCandidate};
+use crate::suggested_memory;
 
 /// What the first lines of a log show.
 #[derive(Serialize, Tsify)]
@@ -30,6 +31,8 @@ pub struct LogExamination {
     pub weighted_options: Vec<String>,
     /// The first lines.
     pub preview: Vec<PreviewRow>,
+    /// About ten bits per distinct key of the whole log, estimated from its first lines.
+    pub suggested_memory_bits: f64,
     /// The effect of URL normalization; null if this engine cannot normalize.
     pub normalization: Option<NormalizationEffect>,
 }
@@ -57,15 +60,16 @@ pub struct NormalizationEffect {
     pub normalized: u64,
 }
 
-/// Examines the first bytes of a log. Without a key, the most likely one is used.
+/// Examines the first bytes of a log of `total_bytes`. Without a key, the most likely one is used.
 #[wasm_bindgen(js_name = examineLog)]
 pub fn examine_log(
     head: &[u8],
     key: Option<Ts<KeySpec>>,
     preview_rows: usize,
+    total_bytes: f64,
 ) -> Result<Ts<LogExamination>, JsError> {
     let key = key.map(|key| key.to_rust()).transpose()?;
-    let examination = examine(head, key, preview_rows).map_err(js_error)?;
+    let examination = examine(head, key, preview_rows, total_bytes).map_err(js_error)?;
     Ok(examination.into_ts()?)
 }
 
@@ -73,6 +77,7 @@ fn examine(
     head: &[u8],
     key: Option<KeySpec>,
     preview_rows: usize,
+    total_bytes: f64,
 ) -> Result<LogExamination, String> {
     let shape = Shape::of(head);
     let candidates = log_format::key_candidates(&shape);
@@ -92,6 +97,7 @@ fn examine(
         options: choice.without_importance().options(),
         weighted_options: choice.options(),
         preview: preview(&choice, head, preview_rows),
+        suggested_memory_bits: suggested_memory::suggested_bits(&choice, head, total_bytes),
         normalization: url_normalization().map(|it| normalization_effect(&choice, it, head)),
     })
 }
@@ -135,7 +141,7 @@ fn normalization_effect(
 
 /// The lines of a log's first bytes, without the last one if it is cut. A single line is
 /// kept even if it is cut.
-fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn complete_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = match head.iter().rposition(|&byte| byte == b'\n') {
         Some(end) => end,
         None => head.len(),

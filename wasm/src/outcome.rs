@@ -1,9 +1,12 @@
 //! The result of one filter over a log, measured and predicted.
 
+use dedupstore::SeenSet;
 use dedupstore::lab::RunSummary;
 use dedupstore::theory::{Prediction, Trust};
 use serde::Serialize;
 use tsify::Tsify;
+
+use crate::filter_name::{name_in_sentence, short_name};
 
 /// The result of one filter. The numbers equal those of `dedupstore simulate --json`.
 #[derive(Serialize, Tsify)]
@@ -12,6 +15,10 @@ use tsify::Tsify;
 pub struct Outcome {
     /// The filter in its text form.
     pub filter: String,
+    /// The filter's name for people: "RLBSBF (k=2)".
+    pub name: String,
+    /// The filter's name in a sentence: "a Bloom filter".
+    pub name_in_sentence: String,
     /// Whether the filter uses the importance of keys.
     pub uses_importance: bool,
     /// The memory that was asked for. On a sample of keys the filter runs in less.
@@ -58,14 +65,16 @@ pub struct PredictedRates {
 impl Outcome {
     pub(crate) fn new(
         summary: RunSummary,
-        uses_importance: bool,
+        set: &SeenSet,
         memory_bits: u64,
         prediction: Option<&Prediction>,
     ) -> Self {
         let error = summary.fpr_n.zip(summary.fnr_n).map(|(fp, fn_)| fp + fn_);
         Outcome {
             filter: summary.filter,
-            uses_importance,
+            name: short_name(set.spec()),
+            name_in_sentence: name_in_sentence(set.spec()),
+            uses_importance: set.filter().needs().importance,
             memory_bits,
             count: summary.count,
             distinct: summary.distinct,
@@ -96,4 +105,19 @@ impl PredictedRates {
             loose: prediction.loose,
         }
     }
+}
+
+/// Returns the indices of outcomes from the fewest errors to the most. With as many errors, the
+/// filter with fewer false positives comes first.
+pub(crate) fn ranking(outcomes: &[Outcome]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..outcomes.len()).collect();
+    order.sort_by_key(|&index| {
+        let Outcome {
+            false_positives,
+            false_negatives,
+            ..
+        } = outcomes[index];
+        (false_positives + false_negatives, false_positives)
+    });
+    order
 }

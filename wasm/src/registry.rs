@@ -1,11 +1,13 @@
 //! The filters of the engine, described for the page's form.
 
 use dedupstore::filter::{Descriptor, Kind, Parameter};
+use dedupstore::lab::Sampling;
 use dedupstore::{AnyFilter, FilterSpec, registry as engine_registry};
 use serde::Serialize;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::*;
 
+use crate::log_part::LogPart;
 use crate::setting_error::build_error;
 
 /// The number of values of a parameter that the map compares: the page has as many colours.
@@ -139,16 +141,20 @@ impl AllowedValues {
     }
 }
 
-/// Returns why a filter cannot be created in this memory; undefined if it can.
+/// Returns why a filter cannot be created in this memory for a part of a log; undefined if it can.
 #[wasm_bindgen(js_name = checkSetting)]
-pub fn check_setting(filter: &str, memory_bits: f64) -> Option<String> {
+pub fn check_setting(
+    filter: &str,
+    memory_bits: f64,
+    part: Ts<LogPart>,
+) -> Result<Option<String>, JsError> {
+    let sampling: Sampling = part.to_rust()?.into();
+    let memory_bits = sampling.memory_bits(memory_bits as u64);
     let built = filter
         .parse::<FilterSpec>()
         .map_err(|error| error.to_string())
-        .and_then(|spec| {
-            AnyFilter::build(&spec, memory_bits as u64).map_err(|error| build_error(&error))
-        });
-    built.err()
+        .and_then(|spec| AnyFilter::build(&spec, memory_bits).map_err(|error| build_error(&error)));
+    Ok(built.err())
 }
 
 /// Returns all filters.

@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 use crate::curves::Curves;
 use crate::js_error;
 use crate::log_part::LogPart;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, ranking};
 use crate::profile::{GapCount, StreamProfile};
 use crate::setting_error::create_error;
 use crate::weighted::WeightedOutcome;
@@ -32,6 +32,8 @@ pub struct Simulator {
 pub struct RunResults {
     /// One per filter, in the order in which they were added.
     pub outcomes: Vec<Outcome>,
+    /// The indices of `outcomes`, from the fewest errors to the most.
+    pub ranking: Vec<usize>,
     /// The rates against the position in the log.
     pub curves: Curves,
     /// Properties of the log.
@@ -133,8 +135,10 @@ impl Simulator {
         for (index, run) in self.simulation.runs().iter().enumerate() {
             curves.push(run, self.prediction(index), stretches);
         }
+        let outcomes = self.outcomes();
         let results = RunResults {
-            outcomes: self.outcomes(),
+            ranking: ranking(&outcomes),
+            outcomes,
             curves,
             profile: self.profile(),
         };
@@ -149,14 +153,8 @@ impl Simulator {
             .zip(&self.memory_bits)
             .enumerate()
             .map(|(index, (summary, &memory_bits))| {
-                let filter = self.simulation.runs()[index].set().filter();
-                let uses_importance = filter.needs().importance;
-                Outcome::new(
-                    summary,
-                    uses_importance,
-                    memory_bits,
-                    self.prediction(index),
-                )
+                let set = self.simulation.runs()[index].set();
+                Outcome::new(summary, set, memory_bits, self.prediction(index))
             })
             .collect()
     }

@@ -2,27 +2,25 @@
 
 import { AdviceView } from './advice/view.js';
 import { QueryClient } from './engine/queries.js';
-import type { RunRequest, Snapshot } from './engine/run-protocol.js';
-import { Run } from './engine/run.js';
 import { ExportView } from './export/view.js';
 import { InsideView } from './inside/view.js';
 import { MapView } from './map/view.js';
-import { PaceControls } from './results/pace-controls.js';
-import { RunView } from './results/run-view.js';
+import { Race, type RaceSettings } from './race.js';
 import { FilterList } from './setup/filter-list.js';
 import { KeyInput } from './setup/key-input.js';
 import { LogInput } from './setup/log-input.js';
-import { LogPartInput, keysPerSampledKey, markSample } from './setup/log-part-input.js';
+import { LogPartInput } from './setup/log-part-input.js';
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
 import { readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
 import { StoreInspectView } from './store/inspect-view.js';
 import { find, withCode } from './ui/element.js';
-import { InvalidInput } from './ui/invalid-input.js';
+
+/** The sample that is run when the page opens. */
+const FIRST_SAMPLE = 'crawl';
 
 const message = find('message', HTMLElement);
-const runButton = find('run', HTMLButtonElement);
 const queries = new QueryClient();
 const memory = new MemoryInput();
 const key = new KeyInput(queries);
@@ -33,39 +31,61 @@ const log = new LogInput(queries, {
     memory.setDistinct(undefined);
     advice.clear();
     key.examine(log);
+    race.settingsChanged();
   },
   showError,
 });
 const part = new LogPartInput();
-const filters = new FilterList(() => queries.requestComplete());
+const filters = new FilterList({
+  needMore: () => queries.requestComplete(),
+  changed: () => race.settingsChanged(),
+});
 const advice = new AdviceView({
   async source() {
     const { name, content } = log.log();
-    const memoryBits = memory.bits();
-    return { log: content, name, key: await key.settled(), part: part.part(), memoryBits };
+    const settled = await key.settled();
+    return { log: content, name, key: settled, part: part.part(), memoryBits: memory.bits() };
   },
-  useFilters: (specs) => filters.restore(specs),
+  useFilters(specs) {
+    filters.restore(specs);
+    exportView.select(specs[0]);
+    race.start();
+  },
   showError,
 });
 const seed = new SeedInput();
-const paceControls = new PaceControls();
-const runView = new RunView();
-const map = new MapView(queries, showError);
-const inside = new InsideView();
 const exportView = new ExportView(currentLink);
-const storeDownload = new StoreDownload();
-let run: Run | undefined;
-let latest: Snapshot | undefined;
-let latestRequest: RunRequest | undefined;
-/** Counts the runs, so that one that was cancelled while it started does not run. */
-let lastRun = 0;
+const race = new Race({
+  settings: readForm,
+  shown: (distinct) => memory.setDistinct(distinct),
+  showError,
+  inside: new InsideView(),
+  map: new MapView(queries, {
+    showError,
+    use({ filter, memoryBits }) {
+      memory.restore(memoryBits);
+      filters.ensure(filter);
+      exportView.select(filter);
+      race.start();
+    },
+  }),
+  exportView,
+  storeDownload: new StoreDownload(),
+});
 
+key.examined = ({ suggestedMemoryBits }) => memory.suggest(suggestedMemoryBits);
+const link = readLink(location.href);
+if (link === null) {
+  // The engine generates the sample while the rest of the page is prepared.
+  log.loadSample(FIRST_SAMPLE);
+}
 queries
   .ask({ kind: 'filters' })
   .then((answer) => {
     filters.fill(answer.filters);
-    map.setFilters(answer.filters);
+    race.map.setFilters(answer.filters);
     restoreLink();
+    race.open();
   })
   .catch((error: Error) => showError(error.message));
 
@@ -74,113 +94,42 @@ queries.completeRequested = () => {
     .ask({ kind: 'filters' })
     .then(({ filters: all }) => {
       filters.offer(all);
-      map.setFilters(all);
+      race.map.setFilters(all);
     })
     .catch((error: Error) => showError(error.message));
 };
 
-find('setup', HTMLFormElement).addEventListener('submit', (event) => {
+const form = find('setup', HTMLFormElement);
+form.addEventListener('submit', (event) => {
   event.preventDefault();
-  void start();
+  race.start();
 });
-
-find('cancel', HTMLButtonElement).addEventListener('click', () => {
-  end();
-  runView.cancel(latest);
-  if (latest === undefined) {
-    exportView.clear();
-  } else {
-    storeDownload.offer(latestRequest);
-  }
-  // The focused button is gone.
-  runButton.focus();
-});
-
-async function start(): Promise<void> {
-  let request: Omit<RunRequest, 'key'>;
-  try {
-    request = readForm();
-  } catch (error) {
-    if (error instanceof InvalidInput) {
-      showError(error.message);
-      return;
+for (const event of ['input', 'change']) {
+  form.addEventListener(event, ({ target }) => {
+    // The other inputs change nothing until a button is pressed.
+    if (target instanceof Element && target.closest('.paste, #advice, .filter-add, .drop') === null) {
+      race.settingsChanged();
     }
-    throw error;
-  }
-  end();
-  const id = lastRun;
-  showError('');
-  latest = undefined;
-  map.clear();
-  inside.clear();
-  paceControls.reset();
-  runView.begin(request.name, request.filters.length);
-  try {
-    const settled = await key.settled();
-    if (id === lastRun) {
-      startRun({ ...request, key: settled });
-    }
-  } catch (error) {
-    failed(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function startRun(request: RunRequest): void {
-  latestRequest = request;
-  storeDownload.offer(undefined);
-  markSample(request.part);
-  const settings = {
-    seed: request.seed,
-    keyOptions: key.options,
-    weightedOptions: key.weightedOptions,
-    log: request.name,
-  };
-  const update = (snapshot: Snapshot) => {
-    latest = snapshot;
-    const { part, profile } = snapshot;
-    memory.setDistinct(profile.distinct * keysPerSampledKey(part));
-    exportView.show(snapshot, settings);
-  };
-  run = new Run(request, {
-    progress(snapshot, isPaused) {
-      update(snapshot);
-      runView.progress(snapshot, isPaused);
-    },
-    finished(snapshot) {
-      update(snapshot);
-      runView.finish(snapshot);
-      map.offer(request);
-      storeDownload.offer(request);
-    },
-    failed,
   });
-  paceControls.control(run);
-  inside.offer(request);
 }
 
-function failed(reason: string): void {
-  runView.fail();
-  exportView.clear();
-  showError(reason);
-}
-
-function end(): void {
-  lastRun += 1;
-  run?.cancel();
-  run = undefined;
-  paceControls.control(undefined);
-}
-
-function readForm(): Omit<RunRequest, 'key'> {
+async function readForm(): Promise<RaceSettings> {
   const { name, content } = log.log();
+  const settled = await key.settled();
   const memoryBits = memory.bits();
   return {
-    log: content,
-    name,
-    part: part.part(),
-    filters: filters.specs().map((filter) => ({ filter, memoryBits })),
-    seed: seed.seed(),
-    pace: { kind: 'full' },
+    request: {
+      log: content,
+      name,
+      key: settled,
+      part: part.part(),
+      filters: filters.specs().map((filter) => ({ filter, memoryBits })),
+      seed: seed.seed(),
+      pace: { kind: 'full' },
+    },
+    keyLabel: key.label,
+    keyOptions: key.options,
+    weightedOptions: key.weightedOptions,
   };
 }
 
@@ -198,26 +147,27 @@ function currentLink(): string {
 }
 
 function restoreLink(): void {
-  const settings = readLink(location.href);
-  if (settings === null) {
+  if (link === null) {
     return;
   }
-  if (settings.memoryBits !== null && settings.memoryBits > 0) {
-    memory.restore(settings.memoryBits);
+  if (link.memoryBits !== null && link.memoryBits > 0) {
+    memory.restore(link.memoryBits);
   }
-  if (settings.seed !== null) {
-    seed.restore(settings.seed);
+  if (link.seed !== null) {
+    seed.restore(link.seed);
   }
-  if (settings.filters.length > 0) {
-    filters.restore(settings.filters);
+  if (link.filters.length > 0) {
+    filters.restore(link.filters);
   }
-  if (settings.key !== null) {
-    key.restore(settings.key);
+  if (link.key !== null) {
+    key.restore(link.key);
   }
-  part.restore(settings.part);
-  advice.restore(settings.requirements);
-  if (settings.sample !== null) {
-    log.loadSample(settings.sample);
+  part.restore(link.part);
+  advice.restore(link.requirements);
+  if (link.sample !== null) {
+    log.loadSample(link.sample);
+  } else {
+    race.askForLog();
   }
 }
 

@@ -59,18 +59,18 @@ test('advice for each preference, with bounds and with costs', async () => {
     await playground.loadSample('Access log');
     const field = ['--field', '7'];
     await assertSameAdvice(playground, log, ['--memory', '8KiB', ...field]);
-    await page.getByText('Requirements').click();
+    await page.getByText('Set limits').click();
     for (const prefer of ['no-drops', 'no-repeats']) {
       await page.getByLabel('Which is worse?').selectOption(prefer);
       await assertSameAdvice(playground, log, ['--memory', '8KiB', '--prefer', prefer, ...field]);
     }
     await page.getByLabel('Which is worse?').selectOption('balanced');
-    await page.getByLabel('New keys dropped, at most').fill('0.5');
-    await page.getByLabel('Cost of a missed repeat').fill('3');
+    await page.getByLabel('New keys skipped, at most').fill('0.5');
+    await page.getByLabel('Cost of a repeat let through').fill('3');
     await playground.setMemory(2, 'KiB');
     const requirements = ['--max-fpr', '0.5%', '--cost-fn', '3'];
     await assertSameAdvice(playground, log, ['--memory', '2KiB', ...requirements, ...field]);
-    await page.getByLabel('Repeats missed, at most').fill('0.01');
+    await page.getByLabel('Repeats let through, at most').fill('0.01');
     await assertSameAdvice(playground, log, ['--memory', '2KiB', ...requirements, '--max-fnr', '0.01%', ...field]);
     assert.equal(await page.locator('#advice-answer').getAttribute('data-keeps-bounds'), 'false');
   });
@@ -82,8 +82,8 @@ test('the recommended filters can be run, and a link restores the requirements',
     await playground.loadSample('Click stream');
     await page.getByLabel('Which part of a line').selectOption({ label: 'click' });
     await page.locator('#key-preview li', { hasText: /^c/ }).first().waitFor();
-    await page.getByText('Requirements').click();
-    await page.getByLabel('Cost of a dropped new key').fill('2');
+    await page.getByText('Set limits').click();
+    await page.getByLabel('Cost of a skipped new key').fill('2');
     await getAdvice(playground);
     const recommended = (await shownEstimates(playground)).map(({ filter }) => filter);
     await page.getByRole('button', { name: 'Use these filters' }).click();
@@ -95,7 +95,7 @@ test('the recommended filters can be run, and a link restores the requirements',
     const link = page.url();
     await page.goto('about:blank');
     await page.goto(link);
-    await playground.ready();
+    await playground.opened();
     await page.locator('#log-name', { hasText: 'clicks.jsonl' }).waitFor();
     await playground.examined();
     await getAdvice(playground);
@@ -107,18 +107,16 @@ test('invalid requirements are reported, and a changed setting removes the advic
   await visit(async (playground) => {
     const { page } = playground;
     const button = page.getByRole('button', { name: 'Get advice' });
-    await button.click();
-    await playground.message.filter({ hasText: 'There is no log' }).waitFor();
     await playground.loadSample();
-    await page.getByText('Requirements').click();
-    await page.getByLabel('New keys dropped, at most').fill('120');
+    await page.getByText('Set limits').click();
+    await page.getByLabel('New keys skipped, at most').fill('120');
     await button.click();
     await playground.message.filter({ hasText: 'from 0 to 100' }).waitFor();
-    await page.getByLabel('New keys dropped, at most').fill('');
-    await page.getByLabel('Cost of a dropped new key').fill('-1');
+    await page.getByLabel('New keys skipped, at most').fill('');
+    await page.getByLabel('Cost of a skipped new key').fill('-1');
     await button.click();
     await playground.message.filter({ hasText: 'cost must be' }).waitFor();
-    await page.getByLabel('Cost of a dropped new key').fill('1');
+    await page.getByLabel('Cost of a skipped new key').fill('1');
     await playground.setMemory(1, 'B');
     await button.click();
     await playground.message.filter({ hasText: /at least \d+ B of memory; 1 B is too little/ }).waitFor();

@@ -108,7 +108,9 @@ function recordProblems(page, origin) {
   });
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) {
+    // A blob is in the page's own memory.
+    const isOwn = url.startsWith(`${origin}/`) || url.startsWith(`blob:${origin}/`);
+    if (!isOwn && !url.startsWith('data:')) {
       problems.push(`request: ${url}`);
     }
   });

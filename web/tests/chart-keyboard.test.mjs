@@ -10,12 +10,12 @@ const visit = startBrowser();
 test('the points of the map: change the memory, change the filter, pin', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    const filters = await playground.drawMapOfSample();
+    await playground.drawMapOfSample();
+    const filters = await page.locator('#map-legend .name').allTextContents();
     const status = page.locator('#map-status');
     assert.equal(await status.getAttribute('role'), 'status');
     const hint = await status.innerText();
-    await page.getByLabel('What the map compares').focus();
-    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Draw the map' }).focus();
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate(() => document.activeElement?.id), 'map-chart');
     /** @param {string} key @param {string} filter @param {RegExp} memory */
@@ -27,7 +27,7 @@ test('the points of the map: change the memory, change the filter, pin', async (
       assert.equal(await page.locator('.map-point.current').count(), 1);
     };
     const [first = '', second = ''] = filters;
-    assert.ok((await status.innerText()).startsWith(`${first} in 1\u00a0KiB: drops`));
+    assert.ok((await status.innerText()).startsWith(`${first} in 1\u00a0KiB: skips`));
     await assertMoves('ArrowRight', first, /in 2\sKiB/);
     await assertMoves('ArrowDown', second, /in 2\sKiB/);
     await assertMoves('End', second, /in 64\sKiB/);
@@ -35,7 +35,7 @@ test('the points of the map: change the memory, change the filter, pin', async (
     await assertMoves('ArrowUp', first, /in 64\sKiB/);
     await page.keyboard.press('Enter');
     const pinned = page.locator('#map-pinned li');
-    assert.match(await pinned.innerText(), /in 64\sKiB: drops/);
+    assert.match(await pinned.innerText(), /in 64\sKiB: skips/);
     await assertAccessible(page);
     await page.keyboard.press('Tab');
     assert.equal(await status.innerText(), hint);

@@ -18,7 +18,7 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
           await page.getByLabel('Clean up URLs').check();
           await page.locator('#key-effect', { hasText: /clean-up (merges|changes)/ }).waitFor();
           await page.getByLabel('Read', { exact: true }).selectOption('oneKeyIn');
-          await page.getByText('Requirements').click();
+          await page.getByText('Set limits').click();
           await page.getByRole('button', { name: 'Get advice' }).click();
           await page.locator('#advice-answer').waitFor();
           await page.getByRole('button', { name: 'Use these filters' }).click();

@@ -17,6 +17,9 @@ function focused(page) {
 test('the keyboard alone loads and runs the sample and opens a table', async () => {
   await visit(async (playground) => {
     const { page } = playground;
+    // Nothing has the focus.
+    await page.reload();
+    await playground.opened();
     const reached = new Set();
     /** @param {string} goal */
     const tabTo = async (goal) => {
@@ -30,12 +33,12 @@ test('the keyboard alone loads and runs the sample and opens a table', async () 
       }
       assert.fail(`${goal} is not reached; reached: ${[...reached].join(', ')}`);
     };
-    await tabTo('memory-slider');
-    await page.keyboard.press('ArrowRight');
-    assert.equal(await page.locator('#memory-size').inputValue(), '12');
     await tabTo('sample-crawl');
     await page.keyboard.press('Enter');
     await page.locator('#log-name', { hasText: 'crawl.log' }).waitFor();
+    await tabTo('memory-slider');
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await page.locator('#memory-size').inputValue(), '12');
     await tabTo('run');
     await page.keyboard.press('Enter');
     await playground.finished();

@@ -70,9 +70,9 @@ test(`a log of ${MEGABYTES} MB`, { timeout: TIMEOUT_MILLISECONDS }, async (t) =>
     FILTERS.forEach((filter) => settings.append('filter', filter));
     await page.goto(`${page.url()}#${settings}`);
     await page.reload();
-    await playground.ready();
+    await playground.filtersListed();
     await playground.choose(log);
-    await playground.examined();
+    await playground.finished();
     await recordWaits(page);
     const watch = await MemoryWatch.of(page);
     const before = await watch.now();
@@ -88,9 +88,9 @@ test(`a log of ${MEGABYTES} MB`, { timeout: TIMEOUT_MILLISECONDS }, async (t) =>
     const ended = page.evaluate(
       () =>
         new Promise((resolve) => {
-          const progress = document.querySelector('#progress');
-          const look = () => progress?.hasAttribute('hidden') && resolve(performance.now());
-          new MutationObserver(look).observe(progress ?? document, { attributes: true });
+          const answer = document.querySelector('#answer');
+          const look = () => answer?.getAttribute('data-state') === 'done' && resolve(performance.now());
+          new MutationObserver(look).observe(answer ?? document, { attributes: true });
           look();
         }),
     );

@@ -1,8 +1,12 @@
 // Uses the page like a user.
 
-import { COMPARED, SAMPLES } from './command-line.mjs';
+import assert from 'node:assert/strict';
+import { COMPARED, INITIAL_MEMORY_BITS, SAMPLES } from './command-line.mjs';
 
 /** @typedef {import('./command-line.mjs').Outcome} Outcome */
+
+/** A loaded machine needs this long for a log of some 50 MB. */
+const RUN_MILLISECONDS = 60_000;
 
 export class Playground {
   /** @param {import('playwright-core').Page} page */
@@ -13,8 +17,21 @@ export class Playground {
   }
 
   /** Waits until the engine is loaded: the form lists its filters. */
-  async ready() {
+  async filtersListed() {
     await this.page.locator('.filter-card').first().waitFor();
+  }
+
+  /** Waits until the results of the first sample, or of that of a link, are shown. */
+  async opened() {
+    await this.filtersListed();
+    await this.finished();
+  }
+
+  /** The same, and chooses the memory of the first sample, so that it does not follow the log. */
+  async ready() {
+    await this.opened();
+    await this.setMemory(INITIAL_MEMORY_BITS / 8 / 1024, 'KiB');
+    await this.finished();
   }
 
   /** @param {import('./command-line.mjs').SampleName} [title] */
@@ -22,6 +39,7 @@ export class Playground {
     await this.page.getByRole('button', { name: title, exact: true }).click();
     await this.page.locator('#log-name', { hasText: SAMPLES[title].name }).waitFor();
     await this.examined();
+    await this.finished();
   }
 
   /** Waits until the log has been examined. */
@@ -94,6 +112,14 @@ export class Playground {
     }, `${linesPerSecond}`);
   }
 
+  /** Asserts that earlier results stay and say that they are for other settings. */
+  async assertOutdated() {
+    await this.page.locator('#answer[data-state="outdated"]').waitFor();
+    assert.ok(await this.page.locator('#outdated-note').isVisible());
+    assert.ok(await this.page.locator('#comparison tbody tr').first().isVisible());
+    assert.ok(await this.page.locator('#progress').isHidden());
+  }
+
   async start() {
     await this.page.getByRole('button', { name: 'Run', exact: true }).click();
   }
@@ -113,9 +139,9 @@ export class Playground {
     return filters;
   }
 
+  /** Waits until the results are those of the settings in the form. */
   async finished() {
-    await this.page.locator('#progress').waitFor({ state: 'hidden' });
-    await this.page.locator('#outcomes tbody tr').first().waitFor();
+    await this.page.locator('#answer[data-state="done"]').waitFor({ timeout: RUN_MILLISECONDS });
   }
 
   /** The results in the table. @returns {Promise<Outcome[]>} */

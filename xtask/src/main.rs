@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         ["importance-speed", ref machine @ ..] => campaigns::importance_speed(machine),
         ["dist"] => dist::build(),
         ["wheel"] => python::wheel(),
-        ["python-test"] => python::prepare().and_then(|()| python::test()),
+        ["python-test"] => python::build_and_test(),
         ["clients-test"] => redis_clients::ensure().and_then(|()| redis_clients::test()),
         ["python-bench"] => python::bench(),
         ["scrapy-campaign"] => python::scrapy_campaign(),

@@ -1,5 +1,7 @@
 //! Builds the page: npm packages, type check, bundle.
 
+use std::fs;
+
 use crate::step::{Outcome, command, exists, root, run};
 use crate::wasm;
 
@@ -22,11 +24,27 @@ pub fn ensure_packages() -> Outcome {
     run("npm packages", npm)
 }
 
-/// Builds the page into web/dist.
+/// Builds the page into web/dist. The new page replaces the old one when it is complete, because a
+/// build of the command line may read it at the same time.
 pub fn build() -> Outcome {
     ensure_packages()?;
     wasm::build()?;
-    npm("page", &["run", "--silent", "build"])
+    // In a directory that is no source for git or for a test.
+    const NEW: &str = "node_modules/.page";
+    let web = root().join("web");
+    let build = ["run", "--silent", "build", "--", "--outDir", NEW];
+    npm("page", &[&build[..], &["--emptyOutDir"]].concat())?;
+    let (page, old) = (web.join("dist"), web.join("node_modules/.old-page"));
+    let remove_old = || match old.exists() {
+        true => fs::remove_dir_all(&old),
+        false => Ok(()),
+    };
+    remove_old()?;
+    if page.exists() {
+        fs::rename(&page, &old)?;
+    }
+    fs::rename(web.join(NEW), &page)?;
+    Ok(remove_old()?)
 }
 
 /// Runs npm in web/.

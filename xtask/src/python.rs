@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{Outcome, command, root, run, target_directory};
+use crate::step::{Outcome, cargo, command, root, run, target_directory};
 
 /// The oldest supported version of Python, and the newest that is looked for.
 const VERSIONS: std::ops::RangeInclusive<u32> = 11..=15;
@@ -84,6 +84,14 @@ pub fn test() -> Outcome {
     try_on_every_version(&wheel)?;
     install(&wheel)?;
     pytest("Python tests", &["-m", "not campaign"])
+}
+
+/// Builds the command line, which tests of `Store.connect` serve stores with, and runs the tests.
+pub fn build_and_test() -> Outcome {
+    prepare()?;
+    let build = cargo(&["build", "--quiet", "--package", "dedupstore-cli"]);
+    run("command line", build)?;
+    test()
 }
 
 /// Runs 20 kills against crawls of 3,000 pages, in the release build.
@@ -194,6 +202,8 @@ fn pytest(what: &str, options: &[&str]) -> Outcome {
     tests.arg("--quiet").args(options);
     tests.current_dir(root().join("python/tests"));
     tests.env("SCRAPY_SOURCES", sources());
+    // A server for `Store.connect`.
+    tests.env("DEDUPSTORE", target_directory().join("debug/dedupstore"));
     run(what, tests)
 }
 

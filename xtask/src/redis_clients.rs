@@ -79,7 +79,7 @@ pub fn test() -> Outcome {
     let (shown, key) = (certificate.to_string_lossy(), key.to_string_lossy());
     let server = Server::start(&["--tls-cert", &shown, "--tls-key", &key])?;
     let mut client = redis_py(&server);
-    client.arg(&certificate);
+    client.arg(tls.join("authority.pem"));
     run("redis-py with serve over TLS", client)?;
     let server = Server::start(&[])?;
     run("redis-py with serve", redis_py(&server))?;

@@ -74,8 +74,7 @@ fn family(name: &str) -> Option<usize> {
 /// Returns the position, both error rates and the load at the end of each interval.
 fn curve(scoreboard: &Scoreboard, cells: u64) -> Vec<Value> {
     let cells = cells.max(1) as f64;
-    let mut points = scoreboard.coarse_curve(INTERVALS);
-    merge_short_end(&mut points);
+    let points = scoreboard.joined_curve(INTERVALS);
     let interval = |pair: &[CurvePoint]| {
         let (before, after) = (&pair[0], &pair[1]);
         json!([
@@ -86,16 +85,6 @@ fn curve(scoreboard: &Scoreboard, cells: u64) -> Vec<Value> {
         ])
     };
     points.windows(2).map(interval).collect()
-}
-
-/// Joins the last interval with the one before it if it is less than half as long. A rate over a
-/// few keys would look like a jump.
-fn merge_short_end(points: &mut Vec<CurvePoint>) {
-    if let [.., a, b, c] = &points[..]
-        && 2 * (c.position - b.position) < b.position - a.position
-    {
-        points.remove(points.len() - 2);
-    }
 }
 
 #[cfg(test)]

@@ -146,6 +146,18 @@ impl Scoreboard {
             .collect()
     }
 
+    /// Returns the coarse curve. Its last interval is joined with the one before it if it is less
+    /// than half as long: a rate over a few keys would look like a jump.
+    pub fn joined_curve(&self, intervals: usize) -> Vec<CurvePoint> {
+        let mut points = self.coarse_curve(intervals);
+        if let [.., a, b, c] = &points[..]
+            && 2 * (c.position - b.position) < b.position - a.position
+        {
+            points.remove(points.len() - 2);
+        }
+        points
+    }
+
     /// Returns the position of the first point from which on the number of used cells stays
     /// within 1 % of its final value. None before the first observation.
     pub fn stable_from(&self) -> Option<u64> {
@@ -234,5 +246,24 @@ mod tests {
         assert!((20..=41).contains(&coarse.len()), "{}", coarse.len());
         assert_eq!(coarse.last(), curve.last());
         assert_eq!(coarse.first(), curve.first());
+    }
+
+    #[test]
+    fn a_short_last_interval_is_joined() {
+        let mut board = Scoreboard::default();
+        let mut score = |count: usize| {
+            for _ in 0..count {
+                board.score(&[Verdict::New], &[true], 1);
+            }
+            let ends = |points: Vec<CurvePoint>| -> Vec<u64> {
+                points.iter().map(|point| point.position).collect()
+            };
+            (ends(board.coarse_curve(4)), ends(board.joined_curve(4)))
+        };
+        let (coarse, joined) = score(64 + 7);
+        assert_eq!(coarse, [0, 32, 64, 71]);
+        assert_eq!(joined, [0, 32, 71]);
+        let (coarse, joined) = score(9);
+        assert_eq!((coarse.len(), joined), (4, vec![0, 32, 64, 80]));
     }
 }

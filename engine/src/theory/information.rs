@@ -15,9 +15,41 @@ pub fn min_fpr(bits_per_key: f64) -> f64 {
     libm::exp2(-bits_per_key.max(0.0))
 }
 
+/// The parts of a range of keys whose rates are added up.
+const PARTS: u64 = 64;
+
+/// Returns the least number of false positives that a filter without false negatives can expect
+/// among the first occurrences after the first `from` keys, up to the first `to` keys: the sum of
+/// [`min_fpr`] over the number of keys stored before each of them.
+///
+/// The sum is taken in parts, each with the rate at its start. That is at most the exact sum.
+pub fn min_false_positives(memory_bits: f64, from: u64, to: u64) -> f64 {
+    let keys = to.saturating_sub(from);
+    let at = |part: u64| from + (u128::from(keys) * u128::from(part) / u128::from(PARTS)) as u64;
+    (0..PARTS)
+        .map(|part| (at(part), at(part + 1)))
+        .filter(|&(start, end)| start > 0 && end > start)
+        .map(|(start, end)| (end - start) as f64 * min_fpr(memory_bits / start as f64))
+        .sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_least_false_positives_are_a_sum_of_rates() {
+        // One rate per key while there are at most as many keys as parts.
+        let exact: f64 = (1..50).map(|keys| min_fpr(100.0 / f64::from(keys))).sum();
+        assert!((min_false_positives(100.0, 0, 50) - exact).abs() < 1e-12);
+        let exact: f64 = (1000..9000)
+            .map(|keys| min_fpr(20_000.0 / f64::from(keys)))
+            .sum();
+        let sum = min_false_positives(20_000.0, 1000, 9000);
+        assert!(sum <= exact && sum > 0.95 * exact, "{sum} of {exact}");
+        assert_eq!(min_false_positives(100.0, 7, 7), 0.0);
+        assert_eq!(min_false_positives(0.0, u64::MAX - 10, u64::MAX), 10.0);
+    }
 
     #[test]
     fn the_two_functions_are_inverse() {

@@ -1,4 +1,4 @@
-//! Claims: `DEDUP.CLAIM`, `DEDUP.COMMIT`, `DEDUP.ABORT`, and their forms for hashed keys.
+//! Claims: `DEDUP.CLAIM`, `DEDUP.COMMIT`, `DEDUP.ABORT`; and the commands for hashed keys.
 //!
 //! The hashed forms are for clients that hash keys themselves, with the seed that `DEDUP.OPEN`
 //! tells: 16 bytes per key, in one bulk string. Their claims end when the connection closes.
@@ -80,6 +80,18 @@ fn finish(context: &mut Context<'_>, arguments: Arguments<'_>, other: Other) -> 
     }
 }
 
+/// `DEDUP.HADD store keys`: per key, whether it is new, as in `BF.MADD`.
+pub fn add_hashed(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow {
+    let (keys, []) = arguments.get(2).as_chunks() else {
+        return error(context, NOT_HASHED);
+    };
+    match context.store(arguments.get(1), Wanted::Created(None)) {
+        OpenStore::Open(store) => push_array(context, store, Kind::Observe, keys),
+        OpenStore::Flow(flow) => flow,
+        OpenStore::Absent => Flow::Next,
+    }
+}
+
 /// `DEDUP.HCLAIM store keys`: a bulk string with eight bytes per key, as in `DEDUP.CLAIM`.
 pub fn claim_hashed(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow {
     let (keys, []) = arguments.get(2).as_chunks() else {
@@ -115,15 +127,22 @@ pub fn exist_hashed(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow
         return error(context, NOT_HASHED);
     };
     match context.store(arguments.get(1), Wanted::Existing) {
-        OpenStore::Open(store) => {
-            let slot = context
-                .session
-                .keys(Shape::Array, Flavor::Integer, keys.len(), None);
-            push_hashed(context, store, Kind::Contains, slot.slot, keys)
-        }
+        OpenStore::Open(store) => push_array(context, store, Kind::Contains, keys),
         OpenStore::Flow(flow) => flow,
         OpenStore::Absent => error(context, "ERR not found"),
     }
+}
+
+/// Adds an operation that is answered with an array of one integer per key.
+fn push_array(
+    context: &mut Context<'_>,
+    store: usize,
+    kind: Kind,
+    keys: &[[u8; HASHED_KEY_BYTES]],
+) -> Flow {
+    let session = &mut context.session;
+    let slot = session.keys(Shape::Array, Flavor::Integer, keys.len(), None);
+    push_hashed(context, store, kind, slot.slot, keys)
 }
 
 const NOT_HASHED: &str = "ERR expected 16 bytes per key";
@@ -144,6 +163,8 @@ fn push_hashed(
         store.push(reply, kind, keys.len());
         context.session.await_answer();
         store.batch.keys.extend(keys.iter().map(decode_hashed));
+        let is_full = store.is_full();
+        context.stores.any_full |= is_full;
     }
     Flow::Next
 }

@@ -29,6 +29,12 @@ pub fn inspect(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow {
     )
 }
 
+/// `DEDUP.CHECKPOINT store`: begins a checkpoint. The generation that `DEDUP.OPEN` tells grows when it
+/// is complete.
+pub fn checkpoint(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow {
+    of_store(context, arguments, Wanted::Existing, Other::Checkpoint)
+}
+
 fn of_store(
     context: &mut Context<'_>,
     arguments: Arguments<'_>,

@@ -6,8 +6,8 @@ import type { AdviceRequirements, Preference } from '../wasm/dedupstore_wasm.js'
 
 const PREFERENCES: readonly [Preference, string][] = [
   ['balanced', 'Both matter equally'],
-  ['no-drops', 'Dropping a new key'],
-  ['no-repeats', 'Missing a repeat'],
+  ['no-drops', 'Skipping a new key'],
+  ['no-repeats', 'Letting a repeat through'],
 ];
 
 /** All requirements except the memory. */
@@ -31,17 +31,17 @@ export class RequirementsInput {
       'div',
       { class: 'requirements' },
       row('Which is worse?', this.#prefer),
-      row('New keys dropped, at most', this.#maxFpr, unit()),
-      row('Repeats missed, at most', this.#maxFnr, unit()),
-      row('Cost of a dropped new key', this.#costFp),
-      row('Cost of a missed repeat', this.#costFn),
+      row('New keys skipped, at most', this.#maxFpr, unit()),
+      row('Repeats let through, at most', this.#maxFnr, unit()),
+      row('Cost of a skipped new key', this.#costFp),
+      row('Cost of a repeat let through', this.#costFn),
     );
   }
 
   requirements(): ErrorRequirements {
     return {
-      maxFpr: shareOf(this.#maxFpr, 'new keys dropped'),
-      maxFnr: shareOf(this.#maxFnr, 'repeats missed'),
+      maxFpr: shareOf(this.#maxFpr, 'new keys skipped'),
+      maxFnr: shareOf(this.#maxFnr, 'repeats let through'),
       costFp: costOf(this.#costFp),
       costFn: costOf(this.#costFn),
       prefer: this.#preference(),

@@ -50,7 +50,7 @@ export class AdviceView {
         this.clear();
       }
     });
-    const details = create('details', {}, create('summary', {}, 'Requirements'));
+    const details = create('details', {}, create('summary', {}, 'Set limits'));
     details.append(this.#requirements.element);
     find('advice', HTMLElement).append(
       create(
@@ -140,7 +140,7 @@ export class AdviceView {
     const use = create('button', { type: 'button', id: 'advice-use' }, 'Use these filters');
     use.addEventListener('click', () => {
       this.#host.useFilters(shown.map(({ filter }) => filter));
-      this.#status.textContent = 'The filters were replaced by these: press Run.';
+      this.#status.textContent = 'The filters were replaced by these and run.';
     });
     this.#answer.replaceChildren(
       sentence(advice, recommended, request),
@@ -169,9 +169,9 @@ function sentence(advice: Advice, recommended: Estimate, request: AdviceRequest)
     { class: 'advice-sentence' },
     'Use ',
     create('strong', {}, specText(recommended.filter)),
-    ` in ${memory}: ${advice.reason}. ${basis}, it is expected to drop `,
-    `${formatShare(recommended.fpr)} of new keys and to miss ${formatShare(recommended.fnr)} of `,
-    `repeats; ${advice.certainty}.${sample}`,
+    ` in ${memory}: ${advice.reason}. ${basis}, it is expected to skip `,
+    `${formatShare(recommended.fpr)} of new keys and to let ${formatShare(recommended.fnr)} of `,
+    `repeats through; ${advice.certainty}.${sample}`,
   );
 }
 

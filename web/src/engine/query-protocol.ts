@@ -1,6 +1,6 @@
 // Messages between the page and a worker that answers queries.
 
-import type { FilterDescription, KeySpec, LogExamination } from '../wasm/dedupstore_wasm.js';
+import type { FilterDescription, KeySpec, LogExamination, LogPart } from '../wasm/dedupstore_wasm.js';
 import type { EngineKind, FilterSetting } from './settings.js';
 
 export type ToQueryWorker =
@@ -15,7 +15,7 @@ export type FromQueryWorker =
 export type Query =
   | { kind: 'filters' }
   | { kind: 'generate'; sample: SampleSpec }
-  | { kind: 'checkSettings'; settings: FilterSetting[] }
+  | { kind: 'checkSettings'; settings: FilterSetting[]; part: LogPart }
   /** Without a key, the most likely one is used. */
   | { kind: 'examine'; log: Blob; name: string; key: KeySpec | null };
 

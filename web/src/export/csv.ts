@@ -20,6 +20,10 @@ export function outcomesCsv({ outcomes, part }: Snapshot): string {
   return csv([names, ...rows]);
 }
 
+/** The measures that have a value over several lines. */
+const RATES: readonly (keyof Measures)[] = ['fpr', 'fnr', 'error'];
+
+/** The curves: the values of each stretch of lines, and the rates from the first line on. */
 export function curvesCsv({ outcomes, curves, part }: Snapshot): string {
   const measures: readonly (keyof Measures)[] = ['fpr', 'fnr', 'error', 'load'];
   const predicted = measures.map((measure) => `predicted_${measure}`);
@@ -29,14 +33,17 @@ export function curvesCsv({ outcomes, curves, part }: Snapshot): string {
       return [
         filter,
         position,
-        ...measures.map((measure) => of?.measured[measure][stretch]),
-        ...measures.map((measure) => of?.predicted[measure][stretch]),
+        ...measures.map((measure) => of?.windowed.measured[measure][stretch]),
+        ...measures.map((measure) => of?.windowed.predicted[measure][stretch]),
+        ...RATES.map((measure) => of?.cumulative.measured[measure][stretch]),
         curves.bound[stretch],
         partName(part),
       ];
     }),
   );
-  return csv([['filter', 'position', ...measures, ...predicted, 'bound_fpr', 'sample'], ...rows]);
+  const cumulative = RATES.map((measure) => `cumulative_${measure}`);
+  const names = ['filter', 'position', ...measures, ...predicted, ...cumulative];
+  return csv([[...names, 'least_cumulative_fpr', 'sample'], ...rows]);
 }
 
 function csv(rows: Cell[][]): string {

@@ -26,9 +26,14 @@ export class ExportView {
   readonly #status = find('export-status', HTMLElement);
   #snapshot: Snapshot | undefined;
   #settings: RunSettings | undefined;
+  /** The filter that the user has chosen; undefined for the one with the fewest errors. */
+  #wanted: string | undefined;
 
   constructor(currentLink: () => string) {
-    this.#filter.addEventListener('change', () => this.#writeTexts());
+    this.#filter.addEventListener('change', () => {
+      this.#wanted = this.#filter.selectedOptions[0]?.textContent ?? undefined;
+      this.#writeTexts();
+    });
     const onClick = (id: string, action: () => void) =>
       find(id, HTMLButtonElement).addEventListener('click', action);
     onClick('export-copy-commands', () => this.#copy('Commands', this.#commands.textContent));
@@ -49,26 +54,33 @@ export class ExportView {
     onClick('export-curves', () => this.#save('curves.csv', curvesCsv));
   }
 
+  /** Selects a filter from the next run on. */
+  select(filter: string | undefined): void {
+    this.#wanted = filter;
+  }
+
   show(snapshot: Snapshot, settings: RunSettings): void {
     this.#section.hidden = false;
     // The texts do not depend on the numbers, which change during a run.
     const isSameRun = settings === this.#settings && this.#snapshot !== undefined;
     this.#snapshot = snapshot;
     this.#settings = settings;
-    if (isSameRun) {
-      return;
+    if (!isSameRun) {
+      this.#fillFilters(snapshot);
     }
-    const selected = this.#filter.selectedIndex;
+    const wanted = snapshot.outcomes.findIndex(({ filter }) => filter === this.#wanted);
+    const index = wanted >= 0 ? wanted : (snapshot.ranking[0] ?? 0);
+    if (!isSameRun || index !== this.#filter.selectedIndex) {
+      this.#filter.selectedIndex = index;
+      this.#writeTexts();
+    }
+  }
+
+  #fillFilters(snapshot: Snapshot): void {
     const options = snapshot.outcomes.map(({ filter }, index) =>
       create('option', { value: String(index) }, filter),
     );
     this.#filter.replaceChildren(...options);
-    this.#filter.selectedIndex = Math.min(Math.max(selected, 0), options.length - 1);
-    this.#writeTexts();
-  }
-
-  clear(): void {
-    this.#section.hidden = true;
   }
 
   #writeTexts(): void {

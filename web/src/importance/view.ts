@@ -4,10 +4,10 @@ import type { Snapshot } from '../engine/run-protocol.js';
 import { chartSvg } from '../results/chart-svg.js';
 import { type ChartData, RateChart } from '../results/rate-chart.js';
 import { partName } from '../setup/log-part-input.js';
-import { create, specText } from '../ui/element.js';
+import { create, filterName, find } from '../ui/element.js';
 import { formatCount, formatCounted, formatShare } from '../ui/number-format.js';
-import { swatch } from '../ui/palette.js';
-import { saveCanvas, saveText } from '../ui/save-file.js';
+import { type Series, seriesOf, swatch } from '../ui/palette.js';
+import { savePicture, saveText } from '../ui/save-file.js';
 import type { ImportanceRate, WeightedOutcome } from '../wasm/dedupstore_wasm.js';
 
 const NONE = 'none';
@@ -40,15 +40,15 @@ const CHARTS: readonly { measure: Measure; id: string; title: string; name: stri
   {
     measure: 'fpShare',
     id: 'weighted-fp',
-    title: 'New keys dropped, by importance',
-    name: 'share of lines that are dropped new keys',
+    title: 'New keys skipped, by importance',
+    name: 'share of lines that are new keys skipped',
     hint: 'The share of the lines of an importance that are new keys taken for repeats.',
   },
   {
     measure: 'fnShare',
     id: 'weighted-fn',
-    title: 'Repeats missed, by importance',
-    name: 'share of lines that are missed repeats',
+    title: 'Repeats let through, by importance',
+    name: 'share of lines that are repeats let through',
     hint: 'The share of the lines of an importance that are repeats taken for new keys.',
   },
 ];
@@ -69,8 +69,12 @@ export class WeightedView {
     const chart = new RateChart(root, name);
     const svg = create('button', { type: 'button', class: 'quiet', 'aria-label': `Save as SVG: ${title}` }, 'SVG');
     const png = create('button', { type: 'button', class: 'quiet', 'aria-label': `Save as PNG: ${title}` }, 'PNG');
-    svg.addEventListener('click', () => saveText(`${id}.svg`, 'image/svg+xml', chartSvg(name, chart.data)));
-    png.addEventListener('click', () => saveCanvas(`${id}.png`, chart.canvas));
+    const picture = () => {
+      const subtitle = find('answer-scope', HTMLElement).textContent ?? '';
+      return chartSvg({ title, subtitle }, chart.data, chart.scale, false);
+    };
+    svg.addEventListener('click', () => saveText(`${id}.svg`, 'image/svg+xml', picture()));
+    png.addEventListener('click', () => void savePicture(`${id}.png`, picture()));
     const caption = create('figcaption', {}, create('h3', {}, title), create('p', { class: 'hint' }, hint));
     const save = create('p', { class: 'save' }, svg, png);
     return { measure, chart, figure: create('figure', { class: 'chart' }, caption, root, save) };
@@ -98,16 +102,19 @@ export class WeightedView {
     for (const { measure, chart } of this.#charts) {
       chart.show(chartData(snapshot, measure));
     }
-    this.#table.tBodies[0]?.replaceChildren(...weighted.map(outcomeRow));
+    const series = seriesOf(weighted.map(({ filter }) => filter));
+    const rows = weighted.map((outcome, index) => outcomeRow(outcome, named(snapshot, index), series[index]));
+    this.#table.tBodies[0]?.replaceChildren(...rows);
     const { linesWithoutImportance } = lineProfile;
     this.#note.textContent =
       linesWithoutImportance === 0
         ? ''
         : `${formatCounted(linesWithoutImportance, 'line')} without a readable importance counted with importance 1.`;
-    this.#fillRates(weighted);
+    this.#fillRates(snapshot);
   }
 
-  #fillRates(weighted: WeightedOutcome[]): void {
+  #fillRates(snapshot: Snapshot): void {
+    const { weighted } = snapshot;
     const filters = create(
       'tr',
       {},
@@ -115,8 +122,8 @@ export class WeightedView {
       create('th', { scope: 'col', rowspan: '2' }, 'Lines'),
     );
     const measures = create('tr');
-    for (const { filter } of weighted) {
-      filters.append(create('th', { scope: 'colgroup', colspan: '2' }, specText(filter)));
+    for (const index of weighted.keys()) {
+      filters.append(create('th', { scope: 'colgroup', colspan: '2' }, named(snapshot, index)));
       measures.append(create('th', { scope: 'col' }, 'FP'), create('th', { scope: 'col' }, 'FN'));
     }
     const rows = (weighted[0]?.rates ?? []).map((rate, index) => {
@@ -150,8 +157,12 @@ function scrolled(table: HTMLTableElement, label: string): HTMLElement {
 }
 
 /** The text is rounded; `data-value` holds the exact number. */
-function outcomeRow(outcome: WeightedOutcome, index: number): HTMLTableRowElement {
-  const name = create('div', { class: 'filter-name' }, swatch(index), specText(outcome.filter));
+function outcomeRow(
+  outcome: WeightedOutcome,
+  label: HTMLElement,
+  series: Series | undefined,
+): HTMLTableRowElement {
+  const name = create('div', { class: 'filter-name' }, series === undefined ? '' : swatch(series), label);
   const cells = COLUMNS.map(({ key, value, format }) => {
     const attributes = { 'data-column': key, 'data-value': String(value(outcome) ?? '') };
     return create('td', attributes, format(value(outcome)));
@@ -159,9 +170,16 @@ function outcomeRow(outcome: WeightedOutcome, index: number): HTMLTableRowElemen
   return create('tr', { 'data-filter': outcome.filter }, create('th', { scope: 'row' }, name), ...cells);
 }
 
-function chartData({ weighted, part }: Snapshot, measure: Measure): ChartData {
+/** The name of a filter of the run. */
+function named({ outcomes }: Snapshot, index: number): HTMLElement {
+  const outcome = outcomes[index];
+  return outcome === undefined ? create('span') : filterName(outcome);
+}
+
+function chartData({ outcomes, weighted, part }: Snapshot, measure: Measure): ChartData {
   const values = weighted[0]?.rates ?? [];
   const none = new Float64Array(values.length).fill(Number.NaN);
+  const series = seriesOf(weighted.map(({ filter }) => filter));
   return {
     axis: {
       label: 'importance',
@@ -174,8 +192,10 @@ function chartData({ weighted, part }: Snapshot, measure: Measure): ChartData {
       },
     },
     position: Float64Array.from(values, ({ to }) => to),
-    lines: weighted.map((outcome) => ({
+    lines: weighted.map((outcome, index) => ({
       filter: outcome.filter,
+      name: outcomes[index]?.name ?? outcome.filter,
+      series: series[index] ?? { colour: 0, dash: 0 },
       overall: outcome[measure],
       rates: Float64Array.from(outcome.rates, (rate) => rate[measure]),
       predicted: none,

@@ -40,10 +40,10 @@ export class InsideView {
   readonly #grid = new CellGrid((index) => this.#pointAt(index));
   readonly #cellTable = new CellTable();
   readonly #recent = new KeyList((observed) => this.#select(observed));
-  readonly #falsePositives = new MistakeTable('inside-fp', 'New keys dropped', (observed) =>
+  readonly #falsePositives = new MistakeTable('inside-fp', 'New keys skipped', (observed) =>
     this.#select(observed),
   );
-  readonly #falseNegatives = new MistakeTable('inside-fn', 'Repeats missed', (observed) =>
+  readonly #falseNegatives = new MistakeTable('inside-fn', 'Repeats let through', (observed) =>
     this.#select(observed),
   );
   readonly #selectedKey = new SelectedKey();
@@ -70,23 +70,25 @@ export class InsideView {
     find('inside-deselect', HTMLButtonElement).addEventListener('click', () => this.#select(null));
   }
 
-  /** Offers the log and the filters of a run that has started. */
+  /** Offers the log and the filters of a run. The filter that is shown goes on if it can. */
   offer(request: RunRequest): void {
-    this.clear();
+    const chosen = this.#filter.value;
+    const hasSameLines = this.#request !== undefined && linesOf(this.#request) === linesOf(request);
+    const isSameLog = this.#request?.log === request.log;
     this.#request = request;
     const filters = new Set(request.filters.map(({ filter }) => filter));
     this.#filter.replaceChildren(
       ...[...filters].map((filter) => create('option', { value: filter }, filter)),
     );
-    this.#status.textContent = '';
     this.#section.hidden = false;
-  }
-
-  clear(): void {
-    this.#end();
-    this.#request = undefined;
-    this.#section.hidden = true;
-    this.#content.hidden = true;
+    if (filters.has(chosen)) {
+      this.#filter.value = chosen;
+    }
+    if (!filters.has(chosen) || !hasSameLines || !isSameLog) {
+      this.#end();
+      this.#content.hidden = true;
+      this.#status.textContent = '';
+    }
   }
 
   #end(): void {
@@ -232,6 +234,11 @@ export class InsideView {
       this.#describe(null);
     }
   }
+}
+
+/** A text that differs if a filter observes other keys. */
+function linesOf({ key, part, seed }: RunRequest): string {
+  return JSON.stringify([key, part, seed]);
 }
 
 function summary({ position, distinct, load, cells, values }: InsideState): string {

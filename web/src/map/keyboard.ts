@@ -46,7 +46,7 @@ export class MapKeyboard {
 
   #next(from: MapPoint, key: string): MapPoint | undefined {
     const sameFilter = this.#points.filter(({ filterIndex }) => filterIndex === from.filterIndex);
-    const sameMemory = this.#points.filter(({ radius }) => radius === from.radius);
+    const sameMemory = this.#points.filter(({ memoryIndex }) => memoryIndex === from.memoryIndex);
     const neighbour = (row: MapPoint[], step: number) => row[row.indexOf(from) + step] ?? from;
     switch (key) {
       case 'ArrowLeft':
@@ -75,8 +75,8 @@ export class MapKeyboard {
   }
 
   #mark(current: number | undefined): void {
-    this.#chart.querySelectorAll('.map-point').forEach((dot, index) => {
-      dot.classList.toggle('current', index === current);
-    });
+    for (const dot of this.#chart.querySelectorAll('.map-point')) {
+      dot.classList.toggle('current', dot.getAttribute('data-index') === String(current));
+    }
   }
 }

@@ -10,6 +10,8 @@ export const MEMORY_FACTORS = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8];
 
 export interface MapPlan {
   label: string;
+  /** Whether the filters are values of one parameter, which are drawn in their order. */
+  isSweep: boolean;
   /** The filters in their text form. */
   filters: string[];
 }
@@ -26,13 +28,15 @@ export function mapPlans(
   descriptions: FilterDescription[],
 ): MapPlan[] {
   const filters = settings.map(({ filter }) => filter);
-  const plans: MapPlan[] = [{ label: 'All filters of the run', filters }];
+  const plans: MapPlan[] = [
+    { label: 'All filters of the run', isSweep: false, filters },
+  ];
   for (const filter of new Set(filters)) {
     const name = filter.split(':')[0];
     const description = descriptions.find((description) => description.name === name);
     for (const { name: parameter, sweptValues } of description?.parameters ?? []) {
       const swept = sweptValues.map((value) => withValue(filter, parameter, value));
-      plans.push({ label: `${parameter} of ${filter}`, filters: swept });
+      plans.push({ label: `${parameter} of ${filter}`, isSweep: true, filters: swept });
     }
   }
   return plans.filter(({ filters }) => filters.length > 1 || filters === plans[0]?.filters);

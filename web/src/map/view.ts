@@ -2,77 +2,103 @@
 
 import type { QueryClient } from '../engine/queries.js';
 import type { RunRequest } from '../engine/run-protocol.js';
-import { create, find, specText } from '../ui/element.js';
-import { formatBytes, formatShare } from '../ui/number-format.js';
-import { swatch } from '../ui/palette.js';
+import type { FilterSetting } from '../engine/settings.js';
+import { create, filterName, find } from '../ui/element.js';
+import { formatBytes, formatCount, formatShare } from '../ui/number-format.js';
+import { seriesInOrder, seriesOf, swatch } from '../ui/palette.js';
 import type { FilterDescription, Outcome } from '../wasm/dedupstore_wasm.js';
-import { type MapListener, type MapPoint, drawMap, paretoFront } from './chart.js';
+import { type MapListener, type MapPoint, byMemory, drawMap, paretoFront } from './chart.js';
 import { MapKeyboard } from './keyboard.js';
-import { MEMORY_FACTORS, type MapPlan, type MapSetting, mapPlans, mapSettings } from './plan.js';
-import { Sweep } from './sweep.js';
+import { type MapPlan, type MapSetting, mapPlans, mapSettings } from './plan.js';
+import { Sweep, type SweepResult } from './sweep.js';
 
-const MIN_RADIUS = 3;
+/** As many skipped settings are named. */
+const NAMED = 4;
 const HINT =
-  'Point at a setting to read it, and click to pin it; or use the arrow keys and Enter.';
+  'Point at a setting to read it, and click to keep it below; or use the arrow keys and Enter.';
+
+export interface MapHost {
+  /** Takes a setting over into the race. */
+  use(setting: FilterSetting): void;
+  showError(message: string): void;
+}
+
+interface SkippedSetting extends FilterSetting {
+  error: string;
+}
 
 export class MapView {
   readonly #section = find('map', HTMLElement);
   readonly #button = find('map-run', HTMLButtonElement);
   readonly #progress = find('map-progress', HTMLProgressElement);
+  readonly #scope = find('map-scope', HTMLElement);
   readonly #chart = find('map-chart', HTMLElement);
   readonly #status = find('map-status', HTMLElement);
+  readonly #skipped = find('map-skipped', HTMLElement);
   readonly #pinned = find('map-pinned', HTMLElement);
   readonly #details = find('map-details', HTMLElement);
   readonly #table = find('map-table', HTMLTableElement);
   readonly #planChoice = find('map-plan', HTMLSelectElement);
+  readonly #axes = find('map-axes', HTMLSelectElement);
   readonly #legend = find('map-legend', HTMLElement);
   readonly #listener: MapListener = {
     pointed: (point) => {
-      this.#status.textContent = point === null ? this.#hint : inWords(point.outcome);
+      this.#status.textContent = point === null ? HINT : inWords(point.outcome);
     },
     chosen: (point) => this.#pin(point),
   };
   readonly #keyboard = new MapKeyboard(this.#chart, this.#listener);
   readonly #queries: QueryClient;
-  readonly #showError: (message: string) => void;
-  #hint = HINT;
+  readonly #host: MapHost;
   #descriptions: FilterDescription[] = [];
   #plans: MapPlan[] = [];
   #request: RunRequest | undefined;
+  /** The log of the points that are drawn. */
+  #drawnLog: Blob | undefined;
+  #points: MapPoint[] = [];
   #sweep: Sweep | undefined;
   /** Counts the sweeps, so that one that was stopped while it started does not run. */
   #lastSweep = 0;
 
-  constructor(queries: QueryClient, showError: (message: string) => void) {
+  constructor(queries: QueryClient, host: MapHost) {
     this.#queries = queries;
-    this.#showError = showError;
+    this.#host = host;
     this.#button.addEventListener('click', () => this.#startOrStop());
+    this.#axes.addEventListener('change', () => this.#draw());
   }
 
   setFilters(descriptions: FilterDescription[]): void {
     this.#descriptions = descriptions;
   }
 
-  /** Offers a map for a run that has finished. */
+  /** Offers a map for a run that has finished. A map of the same log stays. */
   offer(request: RunRequest): void {
-    this.clear();
+    this.#stop();
+    if (request.log !== this.#drawnLog) {
+      this.#clear();
+    }
     this.#request = request;
+    const chosen = this.#planChoice.selectedOptions[0]?.textContent;
     this.#plans = mapPlans(request, this.#descriptions);
     const options = this.#plans.map(({ label }, index) =>
       create('option', { value: String(index) }, label),
     );
     this.#planChoice.replaceChildren(...options);
+    const same = this.#plans.findIndex(({ label }) => label === chosen);
+    this.#planChoice.selectedIndex = Math.max(same, 0);
     this.#section.hidden = false;
   }
 
-  clear(): void {
-    this.#stop();
-    this.#section.hidden = true;
+  #clear(): void {
     this.#details.hidden = true;
+    this.#axes.hidden = true;
+    this.#points = [];
     this.#chart.replaceChildren();
     this.#keyboard.setPoints([]);
     this.#legend.replaceChildren();
     this.#pinned.replaceChildren();
+    this.#scope.textContent = '';
+    this.#skipped.textContent = '';
     this.#status.textContent = '';
   }
 
@@ -90,29 +116,35 @@ export class MapView {
     this.#progress.hidden = false;
     this.#progress.value = 0;
     const id = this.#lastSweep;
-    this.#possible(mapSettings(plan, request.filters[0]?.memoryBits ?? 0)).then(
-      ({ settings, errors }) => {
+    this.#possible(mapSettings(plan, request.filters[0]?.memoryBits ?? 0), request).then(
+      ({ settings, skipped }) => {
         if (id === this.#lastSweep) {
-          this.#start(request, plan, settings, errors);
+          this.#start(request, plan, settings, skipped);
         }
       },
       (error: Error) => this.#fail(error.message),
     );
   }
 
-  /** Returns the possible settings, and the errors of the others. */
-  async #possible(all: MapSetting[]): Promise<{ settings: MapSetting[]; errors: string[] }> {
+  /** Divides settings into those that are possible, and the others. */
+  async #possible(
+    all: MapSetting[],
+    { part }: RunRequest,
+  ): Promise<{ settings: MapSetting[]; skipped: SkippedSetting[] }> {
     const settings = all.map(({ filter, memoryBits }) => ({ filter, memoryBits }));
-    const { errors } = await this.#queries.ask({ kind: 'checkSettings', settings });
+    const { errors } = await this.#queries.ask({ kind: 'checkSettings', settings, part });
     return {
       settings: all.filter((_, index) => errors[index] === null),
-      errors: errors.filter((error) => error !== null),
+      skipped: settings.flatMap((setting, index) => {
+        const error = errors[index] ?? null;
+        return error === null ? [] : [{ ...setting, error }];
+      }),
     };
   }
 
-  #start(request: RunRequest, plan: MapPlan, settings: MapSetting[], errors: string[]): void {
+  #start(request: RunRequest, plan: MapPlan, settings: MapSetting[], skipped: SkippedSetting[]): void {
     if (settings.length === 0) {
-      this.#fail(errors[0] ?? 'There are no settings to compare.');
+      this.#fail(skipped[0]?.error ?? 'There are no settings to compare.');
       return;
     }
     const filters = settings.map(({ filter, memoryBits }) => ({ filter, memoryBits }));
@@ -120,17 +152,18 @@ export class MapView {
       progress: (share) => {
         this.#progress.value = share;
       },
-      finished: (outcomes) => {
+      finished: (results) => {
         this.#stop();
-        this.#show(outcomes, plan, settings, errors);
+        this.#drawnLog = request.log;
+        this.#scope.textContent = find('answer-scope', HTMLElement).textContent;
+        this.#show(results, plan, settings, skipped);
       },
-      failed: (message) => this.#fail(message),
     });
   }
 
   #fail(message: string): void {
     this.#stop();
-    this.#showError(message);
+    this.#host.showError(message);
   }
 
   #stop(): void {
@@ -141,68 +174,107 @@ export class MapView {
     this.#progress.hidden = true;
   }
 
-  #show(outcomes: Outcome[], plan: MapPlan, settings: MapSetting[], errors: string[]): void {
-    const points = outcomes.map((outcome, index): MapPoint => {
-      const { filterIndex = 0, memoryIndex = 0 } = settings[index] ?? {};
-      return { outcome, filterIndex, radius: MIN_RADIUS + memoryIndex * 0.75 };
+  #show(results: SweepResult[], plan: MapPlan, settings: MapSetting[], skipped: SkippedSetting[]): void {
+    const series = plan.isSweep ? seriesInOrder(plan.filters.length) : seriesOf(plan.filters);
+    const failed: SkippedSetting[] = [];
+    this.#points = results.flatMap((result, index) => {
+      const setting = settings[index];
+      if (setting === undefined) {
+        return [];
+      }
+      if ('error' in result) {
+        failed.push({ ...setting, error: result.error });
+        return [];
+      }
+      const { filterIndex, memoryIndex } = setting;
+      const style = series[filterIndex] ?? { colour: 0, dash: 0 };
+      return [{ outcome: result.outcome, filterIndex, memoryIndex, series: style }];
     });
-    const fronts = MEMORY_FACTORS.map((_, memoryIndex) =>
-      paretoFront(outcomes.filter((_, index) => settings[index]?.memoryIndex === memoryIndex)),
-    );
-    const optimal = new Set(fronts.flat());
     this.#pinned.replaceChildren();
-    this.#hint = errors.length === 0 ? HINT : `${HINT} ${omittedNote(errors)}`;
-    this.#status.textContent = this.#hint;
+    this.#skipped.textContent = skippedNote([...skipped, ...failed]);
+    const names = new Map(this.#points.map(({ filterIndex, outcome }) => [filterIndex, outcome]));
     this.#legend.replaceChildren(
-      ...plan.filters.map((filter, index) => create('li', {}, swatch(index), specText(filter))),
+      ...[...names].map(([index, outcome]) =>
+        create('li', {}, swatch(series[index] ?? { colour: 0, dash: 0 }), filterName(outcome)),
+      ),
     );
-    this.#chart.replaceChildren(drawMap(points, fronts, this.#listener));
-    this.#keyboard.setPoints(points);
-    this.#chart.setAttribute(
-      'aria-label',
-      `Scatter chart of ${points.length} settings: share of new keys dropped against share of ` +
-        'repeats missed. The table below has the same numbers.',
-    );
-    const rows = points.map((point) => this.#tableRow(point, optimal.has(point.outcome)));
+    // Without missed repeats the points would be on a line.
+    const hasFalseNegatives = this.#points.some(({ outcome }) => outcome.falseNegatives > 0);
+    this.#axes.hidden = !hasFalseNegatives;
+    if (!hasFalseNegatives) {
+      this.#axes.value = 'memory';
+    }
+    this.#draw();
+    const optimal = new Set(byMemory(this.#points).flatMap(paretoFront));
+    const rows = this.#points.map((point) => this.#tableRow(point, optimal.has(point)));
     this.#table.tBodies[0]?.replaceChildren(...rows);
     this.#details.hidden = false;
   }
 
+  #draw(): void {
+    const axes = this.#axes.value === 'errors' ? 'errors' : 'memory';
+    this.#chart.replaceChildren(drawMap(this.#points, axes, this.#listener));
+    this.#keyboard.setPoints(this.#points);
+    this.#status.textContent = HINT;
+    const shown =
+      axes === 'errors'
+        ? 'share of new keys skipped against share of repeats let through'
+        : 'share of lines with a wrong verdict against memory';
+    this.#chart.setAttribute(
+      'aria-label',
+      `Scatter chart of ${this.#points.length} settings: ${shown}. The table below has the same numbers.`,
+    );
+  }
+
   #tableRow(point: MapPoint, isOptimal: boolean): HTMLTableRowElement {
-    const { outcome, filterIndex } = point;
-    const { filter, memoryBits, fpr, fnr } = outcome;
+    const { filter, memoryBits, fpr, fnr, error } = point.outcome;
     const memory = formatBytes(memoryBits / 8);
     const pin = create('button', { type: 'button', class: 'quiet' }, 'Pin');
     pin.setAttribute('aria-label', `Pin ${filter} in ${memory}`);
     pin.addEventListener('click', () => this.#pin(point));
-    const name = create('div', { class: 'filter-name' }, swatch(filterIndex), specText(filter));
-    const texts = [memory, formatShare(fpr), formatShare(fnr), isOptimal ? 'yes' : ''];
+    const name = create('div', { class: 'filter-name' }, swatch(point.series), filterName(point.outcome));
+    const rates = [fpr, fnr, error].map(formatShare);
     return create(
       'tr',
       { 'data-filter': filter, 'data-memory-bits': String(memoryBits) },
       create('th', { scope: 'row' }, name),
-      ...texts.map((text) => create('td', {}, text)),
-      create('td', {}, pin),
+      ...[memory, ...rates, isOptimal ? 'yes' : ''].map((text) => create('td', {}, text)),
+      create('td', { class: 'map-actions' }, this.#useButton(point), pin),
     );
   }
 
-  #pin({ outcome, filterIndex }: MapPoint): void {
+  #pin(point: MapPoint): void {
+    const { outcome, series } = point;
     const unpin = create('button', { type: 'button', class: 'quiet' }, 'Unpin');
     unpin.setAttribute('aria-label', `Unpin ${inWords(outcome)}`);
     const text = create('span', {}, inWords(outcome));
-    const item = create('li', {}, swatch(filterIndex), text, unpin);
+    const item = create('li', {}, swatch(series), text, this.#useButton(point), unpin);
     unpin.addEventListener('click', () => item.remove());
     this.#pinned.append(item);
   }
+
+  #useButton({ outcome: { filter, memoryBits } }: MapPoint): HTMLButtonElement {
+    const button = create('button', { type: 'button', class: 'quiet' }, 'Use this');
+    button.setAttribute('aria-label', `Use this: ${filter} in ${formatBytes(memoryBits / 8)}`);
+    button.addEventListener('click', () => this.#host.use({ filter, memoryBits }));
+    return button;
+  }
 }
 
-function inWords({ filter, memoryBits, fpr, fnr }: Outcome): string {
+function inWords({ name, memoryBits, fpr, fnr }: Outcome): string {
   const memory = formatBytes(memoryBits / 8);
-  return `${filter} in ${memory}: drops ${formatShare(fpr)} of new keys, misses ${formatShare(fnr)} of repeats`;
+  return `${name} in ${memory}: skips ${formatShare(fpr)} of new keys, lets ${formatShare(fnr)} of repeats through`;
 }
 
-function omittedNote(errors: string[]): string {
-  return errors.length === 1
-    ? `One setting is impossible: ${errors[0]}.`
-    : `${errors.length} settings are impossible, for example: ${errors[0]}.`;
+function skippedNote(skipped: SkippedSetting[]): string {
+  if (skipped.length === 0) {
+    return '';
+  }
+  const named = skipped
+    .slice(0, NAMED)
+    .map(({ filter, memoryBits, error }) => `${filter} in ${formatBytes(memoryBits / 8)} (${error})`);
+  const more = skipped.length - named.length;
+  const rest = more > 0 ? [`and ${formatCount(more)} more`] : [];
+  const subject = skipped.length === 1 ? 'One setting is' : `${skipped.length} settings are`;
+  return `${subject} impossible and left out: ${[...named, ...rest].join('; ')}.`;
 }

@@ -13,12 +13,19 @@ export class PaceControls {
   #run: Run | undefined;
   #isPaused = false;
 
-  constructor() {
+  /** `replay` is called if the speed changes while nothing runs. */
+  constructor(replay: () => void) {
     this.#pause.addEventListener('click', () => {
       this.#setPaused(!this.#isPaused);
       this.#run?.setPace(this.#pace());
     });
-    this.#speed.addEventListener('change', () => this.#run?.setPace(this.#pace()));
+    this.#speed.addEventListener('change', () => {
+      if (this.#run === undefined) {
+        replay();
+      } else {
+        this.#run.setPace(this.#pace());
+      }
+    });
     find('step', HTMLButtonElement).addEventListener('click', () => {
       this.#setPaused(true);
       this.#run?.step(STEP_LINES);

@@ -4,21 +4,23 @@
 
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { create, specText } from '../ui/element.js';
+import { create, filterName } from '../ui/element.js';
 import { formatShare, formatShareTick, formatShortCount } from '../ui/number-format.js';
-import { lineStyle, swatch } from '../ui/palette.js';
+import { type Series, lineStyle, swatch } from '../ui/palette.js';
+import { type Scale, ticksUpTo, topOf } from './scale.js';
 
 const HEIGHT_PIXELS = 230;
-/** The lowest top of the axis, for rates that are all 0. */
-const MIN_TOP = 0.01;
-const DIMMED = 0.18;
 
 /** NaN stands for a missing rate. */
 export interface ChartLine {
+  /** The filter's text form. */
   filter: string;
+  /** The filter's name for people. */
+  name: string;
+  series: Series;
   /** Over the whole log; null if missing. */
   overall: number | null;
-  /** One per stretch. */
+  /** One per position. */
   rates: Float64Array;
   predicted: Float64Array;
 }
@@ -38,7 +40,7 @@ export interface ChartAxis {
 
 export interface ChartData {
   axis: ChartAxis;
-  /** The values on the axis: the end of each stretch. */
+  /** The values on the axis. */
   position: Float64Array;
   lines: ChartLine[];
   /** The lowest possible rates; null if there is no bound. */
@@ -61,30 +63,46 @@ export class RateChart {
   readonly #drawing = create('div', { class: 'drawing', role: 'img' });
   readonly #range = create('p', { class: 'legend-range' });
   readonly #legend = create('ul', { class: 'chart-legend' });
+  readonly #isolate: (filter: string) => void;
   #plot: uPlot | undefined;
   #data = NO_DATA;
   #values: HTMLElement[] = [];
-  #showsTheory = true;
+  #buttons: HTMLButtonElement[] = [];
+  #showsTheory = false;
+  #scale: Scale = 'linear';
+  /** The filter that is shown alone. */
+  #isolated: string | null = null;
 
-  constructor(root: HTMLElement, name: string) {
+  /** `isolate` is called if a filter is chosen in the legend. */
+  constructor(root: HTMLElement, name: string, isolate?: (filter: string) => void) {
     this.name = name;
+    this.#isolate =
+      isolate ?? ((filter) => this.isolate(this.#isolated === filter ? null : filter));
     root.append(this.#drawing, this.#range, this.#legend);
-    this.clear();
+    this.#drawing.setAttribute('aria-label', `Line chart: ${name}. Empty until a run.`);
+    this.#drawing.append(create('p', { class: 'placeholder' }, 'Drawn while the log is read.'));
     new ResizeObserver(() => this.#fit()).observe(this.#drawing);
     // A canvas does not follow the style sheet.
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#redraw());
+    for (const query of ['(prefers-color-scheme: dark)', '(prefers-contrast: more)']) {
+      matchMedia(query).addEventListener('change', () => this.#redraw());
+    }
   }
 
-  show(data: ChartData): void {
+  show(data: ChartData, scale: Scale = 'linear'): void {
     const isSame =
-      data.sample === this.#data.sample &&
+      scale === this.#scale &&
+      data.axis.label === this.#data.axis.label &&
       data.lines.length === this.#data.lines.length &&
       (data.bound === null) === (this.#data.bound === null) &&
       data.lines.every((line, index) => line.filter === this.#data.lines[index]?.filter);
     this.#data = data;
+    this.#scale = scale;
     if (this.#plot !== undefined && isSame) {
       this.#plot.setData(this.#columns());
     } else {
+      if (!data.lines.some(({ filter }) => filter === this.#isolated)) {
+        this.#isolated = null;
+      }
       this.#createLegend();
       this.#redraw();
     }
@@ -94,30 +112,21 @@ export class RateChart {
 
   showTheory(shows: boolean): void {
     this.#showsTheory = shows;
-    const plot = this.#plot;
-    // The predictions come after the position and the measured rates.
-    const first = 1 + this.#data.lines.length;
-    plot?.batch(() => {
-      this.#data.lines.forEach((_, index) => plot.setSeries(first + index, { show: shows }));
-    });
+    this.#updateVisible();
   }
 
-  clear(): void {
-    this.#plot?.destroy();
-    this.#plot = undefined;
-    this.#data = NO_DATA;
-    this.#drawing.setAttribute('aria-label', `Line chart: ${this.name}. Empty until a run.`);
-    this.#drawing.replaceChildren(
-      create('p', { class: 'placeholder' }, 'Drawn while the log is read.'),
-    );
+  /** Shows one filter alone; null shows all. */
+  isolate(filter: string | null): void {
+    this.#isolated = filter;
+    this.#updateVisible();
   }
 
   get data(): ChartData {
     return this.#data;
   }
 
-  get canvas(): HTMLCanvasElement | null {
-    return this.#drawing.querySelector('canvas');
+  get scale(): Scale {
+    return this.#scale;
   }
 
   #columns(): uPlot.AlignedData {
@@ -145,6 +154,26 @@ export class RateChart {
     }
   }
 
+  #isShown(line: ChartLine): boolean {
+    return this.#isolated === null || line.filter === this.#isolated;
+  }
+
+  #updateVisible(): void {
+    const { lines } = this.#data;
+    const plot = this.#plot;
+    plot?.batch(() => {
+      lines.forEach((line, index) => {
+        const isShown = this.#isShown(line);
+        plot.setSeries(1 + index, { show: isShown });
+        plot.setSeries(1 + lines.length + index, { show: isShown && this.#showsTheory });
+      });
+    });
+    lines.forEach(({ filter }, index) => {
+      this.#buttons[index]?.setAttribute('aria-pressed', String(filter === this.#isolated));
+    });
+    this.#legend.classList.toggle('has-isolated', this.#isolated !== null);
+  }
+
   #options(): uPlot.Options {
     const style = getComputedStyle(this.#drawing);
     const ink = style.getPropertyValue('--muted').trim();
@@ -156,12 +185,12 @@ export class RateChart {
       ticks: { show: false },
     };
     const { axis: horizontal, lines, bound } = this.#data;
+    const scale = this.#scale;
     return {
       width: Math.max(this.#drawing.clientWidth, 1),
       height: HEIGHT_PIXELS,
       padding: [10, 24, 0, 0],
       legend: { show: false },
-      focus: { alpha: DIMMED },
       cursor: {
         sync: { key: horizontal.cursor },
         drag: { x: false, y: false },
@@ -170,7 +199,10 @@ export class RateChart {
       },
       scales: {
         x: { time: false },
-        y: { range: (_, __, max) => [0, Math.max(max * 1.05, MIN_TOP)] },
+        y: {
+          range: (_, __, max) => [0, topOf([max])],
+          ...(scale === 'root' ? { distr: 100, fwd: Math.sqrt, bwd: (value) => value * value } : {}),
+        },
       },
       axes: [
         {
@@ -182,24 +214,45 @@ export class RateChart {
           labelSize: 18,
           values: (_, ticks) => ticks.map(formatShortCount),
         },
-        { ...axis, size: 54, values: (_, ticks) => ticks.map(formatShareTick) },
+        {
+          ...axis,
+          size: 58,
+          splits: (_, __, ___, max) => ticksUpTo(max, scale),
+          values: (_, ticks) => ticks.map(formatShareTick),
+        },
       ],
       series: [
         {},
-        ...lines.map((line, index) => measuredSeries(line, index, horizontal.hasPoints)),
-        ...lines.map((line, index) => this.#predictedSeries(line, index)),
+        ...lines.map((line) => this.#measuredSeries(line)),
+        ...lines.map((line) => this.#predictedSeries(line)),
         ...(bound === null ? [] : [{ label: 'bound', stroke: ink, width: 2, dash: [1, 4] }]),
       ],
       hooks: { setCursor: [() => this.#updateValues()] },
     };
   }
 
-  #predictedSeries(line: ChartLine, index: number): uPlot.Series {
+  #measuredSeries(line: ChartLine): uPlot.Series {
+    const { colour, dash } = lineStyle(line.series);
+    const { hasPoints } = this.#data.axis;
     return {
-      label: `${line.filter}, theory`,
-      stroke: lineStyle(index).colour,
+      label: line.name,
+      stroke: colour,
+      dash: [...dash],
+      width: 1.75,
+      show: this.#isShown(line),
+      // A stretch without repeats has no FNR; the line continues across it.
+      spanGaps: true,
+      // A single point has no line.
+      points: { show: (plot) => hasPoints || plot.data[0].length < 2, size: 6 },
+    };
+  }
+
+  #predictedSeries(line: ChartLine): uPlot.Series {
+    return {
+      label: `${line.name}, theory`,
+      stroke: lineStyle(line.series).colour,
       width: 0.75,
-      show: this.#showsTheory,
+      show: this.#showsTheory && this.#isShown(line),
       points: { show: false },
     };
   }
@@ -207,25 +260,26 @@ export class RateChart {
   #createLegend(): void {
     const { lines, bound } = this.#data;
     this.#values = lines.map(() => create('span', { class: 'legend-value' }));
-    const items = lines.map((line, index) => {
-      const value = this.#values[index] ?? '';
-      const item = create('li', {}, swatch(index), specText(line.filter), value);
-      item.addEventListener('mouseenter', () => this.#focus(index));
-      item.addEventListener('mouseleave', () => this.#focus(null));
-      return item;
+    this.#buttons = lines.map((line, index) => {
+      const button = create('button', { type: 'button', class: 'legend-entry' });
+      button.setAttribute('aria-pressed', String(line.filter === this.#isolated));
+      button.append(swatch(line.series), filterName(line), this.#values[index] ?? '');
+      button.addEventListener('click', () => this.#isolate(line.filter));
+      return button;
     });
+    const items = this.#buttons.map((button) => create('li', {}, button));
     if (bound !== null) {
       const value = create('span', { class: 'legend-value' });
       this.#values.push(value);
-      const text = create('span', { class: 'legend-bound' }, 'lowest possible without missed repeats');
-      items.push(create('li', {}, create('span', { class: 'dots' }), text, value));
+      const text = create('span', { class: 'legend-bound' }, 'least possible without repeats let through');
+      text.title =
+        'For random keys, no filter of this size that lets no repeat through can expect fewer ' +
+        'new keys skipped: 2 to the power of minus the bits per key, averaged over the keys ' +
+        'and rounded down to whole keys.';
+      items.push(create('li', { class: 'legend-entry' }, create('span', { class: 'dots' }), text, value));
     }
     this.#legend.replaceChildren(...items);
-  }
-
-  #focus(index: number | null): void {
-    const series = index === null ? null : index + 1;
-    this.#plot?.setSeries(series, { focus: series !== null });
+    this.#legend.classList.toggle('has-isolated', this.#isolated !== null);
   }
 
   /** Shows the rates at the cursor; without a cursor, those of the whole log. */
@@ -250,7 +304,7 @@ export class RateChart {
 
   #label(): string {
     const { axis, lines, sample } = this.#data;
-    const overall = lines.map((line) => `${line.filter} ${formatShare(line.overall)}`);
+    const overall = lines.map((line) => `${line.name} ${formatShare(line.overall)}`);
     const axes = `${this.name} against ${axis.against}`;
     const of = sample === '' ? '' : ` A sample: ${sample}.`;
     return `Line chart: ${axes}.${of} Over all lines: ${overall.join('; ')}.`;
@@ -260,18 +314,4 @@ export class RateChart {
 /** uPlot needs null for a missing value. */
 function withGaps(rates: Float64Array): (number | null)[] {
   return Array.from(rates, (rate) => (Number.isNaN(rate) ? null : rate));
-}
-
-function measuredSeries(line: ChartLine, index: number, hasPoints: boolean): uPlot.Series {
-  const { colour, dash } = lineStyle(index);
-  return {
-    label: line.filter,
-    stroke: colour,
-    dash: [...dash],
-    width: 1.75,
-    // A stretch without repeats has no FNR; the line continues across it.
-    spanGaps: true,
-    // A single point has no line.
-    points: { show: (plot) => hasPoints || plot.data[0].length < 2, size: 6 },
-  };
 }

@@ -2,7 +2,7 @@
 
 import { create, find, specText } from '../ui/element.js';
 import { formatBytes, formatCount, formatNanoseconds, formatShare } from '../ui/number-format.js';
-import { swatch } from '../ui/palette.js';
+import { type Series, seriesOf, swatch } from '../ui/palette.js';
 import type { Outcome } from '../wasm/dedupstore_wasm.js';
 
 interface Column {
@@ -32,8 +32,8 @@ const COLUMNS: readonly Column[] = [
   share('fnr', 'FNR', (outcome) => outcome.fnr),
   share('predicted_fnr', 'Theory', (outcome) => outcome.prediction?.fnr ?? null),
   share('error', 'All errors', (outcome) => outcome.error),
-  count('fp', 'New keys dropped', (outcome) => outcome.falsePositives),
-  count('fn', 'Repeats missed', (outcome) => outcome.falseNegatives),
+  count('fp', 'New keys skipped', (outcome) => outcome.falsePositives),
+  count('fn', 'Repeats let through', (outcome) => outcome.falseNegatives),
   count('count', 'Lines', (outcome) => outcome.count),
   count('distinct', 'Distinct keys', (outcome) => outcome.distinct),
   count('repeats', 'Repeats', (outcome) => outcome.repeats),
@@ -63,13 +63,18 @@ export class ResultsTable {
   }
 
   show(outcomes: Outcome[]): void {
-    this.#table.tBodies[0]?.replaceChildren(...outcomes.map(tableRow));
+    const series = seriesOf(outcomes.map(({ filter }) => filter));
+    const rows = outcomes.flatMap((outcome, index) => {
+      const style = series[index];
+      return style === undefined ? [] : [tableRow(outcome, style)];
+    });
+    this.#table.tBodies[0]?.replaceChildren(...rows);
     this.#formulas.replaceChildren(...outcomes.flatMap(formula));
   }
 }
 
-function tableRow(outcome: Outcome, index: number): HTMLTableRowElement {
-  const name = create('div', { class: 'filter-name' }, swatch(index), specText(outcome.filter));
+function tableRow(outcome: Outcome, series: Series): HTMLTableRowElement {
+  const name = create('div', { class: 'filter-name' }, swatch(series), specText(outcome.filter));
   const heading = create('th', { scope: 'row' }, name);
   const cells = COLUMNS.map((column) => cell(column, outcome));
   return create('tr', { 'data-filter': outcome.filter }, heading, ...cells);

@@ -1,40 +1,68 @@
-// A run on the page: status, progress and results.
+// A run on the page: status, progress and results, and what the results are about.
 
-import type { Snapshot } from '../engine/run-protocol.js';
+import type { RunRequest, Snapshot } from '../engine/run-protocol.js';
 import { partName } from '../setup/log-part-input.js';
 import { find } from '../ui/element.js';
 import { formatBytes, formatCounted, formatShare } from '../ui/number-format.js';
+import { AnswerView } from './answer-view.js';
 import { CurvesView } from './curves-view.js';
 import { ProfileView } from './profile-view.js';
 import { ResultsTable } from './results-table.js';
 import { WeightedSection } from './weighted-section.js';
 
+/** Shorter runs show no progress: it would only flicker. */
+const PROGRESS_DELAY_MILLISECONDS = 300;
+
+/** empty: no results yet. outdated: the results are for other settings than the form's. */
+type State = 'empty' | 'running' | 'done' | 'outdated';
+
 export class RunView {
+  readonly #section = find('answer', HTMLElement);
+  readonly #scope = find('answer-scope', HTMLElement);
+  readonly #outdated = find('outdated-note', HTMLElement);
   readonly #status = find('status', HTMLElement);
   readonly #progress = find('progress', HTMLElement);
   readonly #bar = find('progress-bar', HTMLProgressElement);
   readonly #progressText = find('progress-text', HTMLElement);
-  readonly #figures = find('figures', HTMLElement);
   readonly #tables = find('tables', HTMLElement);
+  readonly #answer = new AnswerView();
   readonly #curves = new CurvesView();
   readonly #table = new ResultsTable();
   readonly #profile = new ProfileView();
   readonly #weighted = new WeightedSection();
-  readonly #heading = find('results-heading', HTMLElement);
   #log = '';
   #filters = '';
-  #hasScrolled = false;
+  #scopeOfRun = '';
+  #hasResults = false;
+  #progressTimer: ReturnType<typeof setTimeout> | undefined;
 
-  begin(log: string, filterCount: number): void {
-    this.#filters = formatCounted(filterCount, 'filter');
-    this.#log = log;
-    this.#hasScrolled = false;
-    this.#status.textContent = `Running ${this.#filters} on ${log}.`;
+  /** The settings were changed, or the form is about to be read: a run follows. */
+  prepare(): void {
+    this.#setState('running');
+  }
+
+  /** The results are those of the form's settings after all. */
+  setCurrent(): void {
+    this.#hideProgress();
+    this.#setState('done');
+  }
+
+  askForLog(): void {
+    this.#answer.say('This link has settings without a log. Choose the log.');
+  }
+
+  begin(request: RunRequest, keyLabel: string): void {
+    this.#filters = formatCounted(request.filters.length, 'filter');
+    this.#log = request.name;
+    this.#scopeOfRun = scope(request, keyLabel);
     this.#bar.removeAttribute('value');
     this.#progressText.textContent = '';
-    this.#progress.hidden = false;
-    // Earlier results stay, dimmed, until there are new ones.
-    this.#figures.ariaBusy = 'true';
+    clearTimeout(this.#progressTimer);
+    this.#progressTimer = setTimeout(() => {
+      this.#progress.hidden = false;
+      this.#status.textContent = `Running ${this.#filters} on ${this.#log}.`;
+    }, PROGRESS_DELAY_MILLISECONDS);
+    this.#setState('running');
     this.#curves.begin();
   }
 
@@ -45,24 +73,25 @@ export class RunView {
     const read = `${formatBytes(readBytes)} of ${formatBytes(totalBytes)}`;
     this.#progressText.textContent = `${read}, ${Math.floor(share * 100)}\u00a0%`;
     const lines = formatCounted(snapshot.profile.count, 'line');
-    this.#status.textContent = isPaused
-      ? `Paused after ${lines} of ${this.#log}${sampleNote(snapshot)}.`
-      : `Running ${this.#filters} on ${this.#log}.`;
+    if (isPaused) {
+      this.#status.textContent = `Paused after ${lines} of ${this.#log}${sampleNote(snapshot)}.`;
+    }
     this.#show(snapshot, isPaused);
   }
 
   finish(snapshot: Snapshot): void {
-    this.#progress.hidden = true;
+    this.#hideProgress();
     this.#show(snapshot, true);
     this.#status.textContent = `${this.#log}${sampleNote(snapshot)}: ${counts(snapshot)}.`;
+    this.#setState('done');
   }
 
   /** Keeps the latest results and says that they are partial. */
   cancel(latest: Snapshot | undefined): void {
-    this.#progress.hidden = true;
-    if (latest === undefined) {
-      this.#clear();
+    this.#hideProgress();
+    if (latest === undefined || !this.#hasResults) {
       this.#status.textContent = 'Cancelled before there were results.';
+      this.#setState('empty');
       return;
     }
     this.#show(latest, true);
@@ -70,44 +99,47 @@ export class RunView {
     this.#status.textContent =
       `Cancelled after ${share} of ${this.#log}${sampleNote(latest)}. ` +
       `The results are for this part: ${counts(latest)}.`;
+    this.#setState('done');
   }
 
+  /** Keeps earlier results and says that they are for other settings. */
   fail(): void {
+    this.#hideProgress();
+    this.#setState(this.#hasResults ? 'outdated' : 'empty');
+  }
+
+  #hideProgress(): void {
+    clearTimeout(this.#progressTimer);
     this.#progress.hidden = true;
-    this.#clear();
-    this.#status.textContent = 'There are no results: the run failed.';
   }
 
   #show(snapshot: Snapshot, isLast: boolean): void {
-    this.#figures.ariaBusy = 'false';
+    this.#hasResults = true;
+    this.#scope.textContent = this.#scopeOfRun;
     this.#tables.hidden = false;
+    this.#answer.show(snapshot, isLast);
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
     this.#profile.show(snapshot);
     this.#weighted.show(snapshot);
-    this.#scrollToResults();
   }
 
-  /** On a narrow screen the results are below the form. Scrolls once per run. */
-  #scrollToResults(): void {
-    // Reading a position forces the browser to lay out the page.
-    if (this.#hasScrolled) {
-      return;
+  #setState(state: State): void {
+    this.#section.dataset['state'] = state;
+    const isBusy = state === 'running' && this.#hasResults;
+    for (const figures of document.querySelectorAll('.figures')) {
+      figures.ariaBusy = String(isBusy);
+      figures.classList.toggle('outdated', state === 'outdated');
     }
-    this.#hasScrolled = true;
-    const { top } = this.#heading.getBoundingClientRect();
-    if (top < 0 || top > window.innerHeight / 2) {
-      this.#heading.scrollIntoView();
-    }
+    this.#outdated.hidden = state !== 'outdated';
   }
+}
 
-  #clear(): void {
-    this.#figures.ariaBusy = 'false';
-    this.#tables.hidden = true;
-    this.#curves.clear();
-    this.#profile.clear();
-    this.#weighted.clear();
-  }
+/** What results are about, so that no number stands without its log, key and memory. */
+function scope({ name, part, filters, seed }: RunRequest, keyLabel: string): string {
+  const memory = formatBytes((filters[0]?.memoryBits ?? 0) / 8);
+  const lines = part === 'all' ? 'all lines' : `a sample: ${partName(part)}`;
+  return `${name}, ${lines} · key: ${keyLabel} · ${memory} per filter · seed ${seed}`;
 }
 
 function sampleNote({ part }: Snapshot): string {

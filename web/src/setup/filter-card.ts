@@ -1,7 +1,7 @@
 // One filter of the comparison: its description and its parameters.
 
 import { create, specText, uniqueId, withCode } from '../ui/element.js';
-import { swatch } from '../ui/palette.js';
+import { type Series, swatch } from '../ui/palette.js';
 import type { FilterDescription, ParameterDescription } from '../wasm/dedupstore_wasm.js';
 import { filterDrawing } from './filter-drawing.js';
 
@@ -63,9 +63,9 @@ export class FilterCard {
     return this.#description.name + separator + values.join(',');
   }
 
-  /** Sets the index in the list, which decides the colour. */
-  setIndex(index: number): void {
-    this.#swatch.replaceChildren(swatch(index));
+  /** Sets the style of the filter's lines in charts. */
+  setSeries(series: Series | undefined): void {
+    this.#swatch.replaceChildren(...(series === undefined ? [] : [swatch(series)]));
   }
 
   open(): void {

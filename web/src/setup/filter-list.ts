@@ -3,10 +3,18 @@
 import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import type { FilterDescription } from '../wasm/dedupstore_wasm.js';
+import { seriesOf } from '../ui/palette.js';
 import { FilterCard } from './filter-card.js';
 
 /** One filter of each kind. */
 const INITIAL = ['bloom', 'stable', 'rlbsbf', 'blocked', 'word'];
+
+export interface FilterListHost {
+  /** Called if a filter is wanted that is not available. */
+  needMore(): void;
+  /** Called if a filter was added or removed. */
+  changed(): void;
+}
 
 export class FilterList {
   readonly #list = find('filter-list', HTMLUListElement);
@@ -15,11 +23,10 @@ export class FilterList {
   #cards: FilterCard[] = [];
   /** Text forms of filters that are not available yet. */
   #unknown: string[] = [];
-  readonly #needMore: () => void;
+  readonly #host: FilterListHost;
 
-  /** `needMore` is called if a filter is wanted that is not available. */
-  constructor(needMore: () => void) {
-    this.#needMore = needMore;
+  constructor(host: FilterListHost) {
+    this.#host = host;
     find('add-filter', HTMLButtonElement).addEventListener('click', () => this.#addChosen());
     find('add-all', HTMLButtonElement).addEventListener('click', () => this.#addMissing());
   }
@@ -48,7 +55,14 @@ export class FilterList {
     this.#cards = [];
     this.#unknown = specs.filter((spec) => !this.#addSpec(spec));
     if (this.#unknown.length > 0) {
-      this.#needMore();
+      this.#host.needMore();
+    }
+  }
+
+  /** Adds a filter in its text form, unless it is there. */
+  ensure(spec: string): void {
+    if (!this.#cards.some((card) => card.spec() === spec)) {
+      this.#addSpec(spec);
     }
   }
 
@@ -88,7 +102,7 @@ export class FilterList {
     const card = new FilterCard(description, (card) => this.#remove(card));
     this.#cards.push(card);
     this.#list.append(card.element);
-    card.setIndex(this.#cards.length - 1);
+    this.#listChanged();
     return card;
   }
 
@@ -96,9 +110,15 @@ export class FilterList {
     const index = this.#cards.indexOf(card);
     this.#cards.splice(index, 1);
     card.element.remove();
-    this.#cards.forEach((other, index) => other.setIndex(index));
+    this.#listChanged();
     // The focused button is gone: focus the next one, or the choice of a filter.
     const next = this.#cards[index] ?? this.#cards[index - 1];
     (next?.removeButton ?? this.#choice).focus();
+  }
+
+  #listChanged(): void {
+    const series = seriesOf(this.#cards.map((card) => card.spec()));
+    this.#cards.forEach((card, index) => card.setSeries(series[index]));
+    this.#host.changed();
   }
 }

@@ -43,6 +43,9 @@ export class KeyInput {
   #examining: Promise<void> = Promise.resolve();
   #lastQuery = 0;
 
+  /** Called when a new log has been examined. */
+  examined = (_examination: LogExamination): void => undefined;
+
   constructor(queries: QueryClient) {
     this.#queries = queries;
     this.#fillChoice();
@@ -93,6 +96,14 @@ export class KeyInput {
   /** The same with those for the importance of lines. */
   get weightedOptions(): string[] {
     return this.#weightedOptions;
+  }
+
+  /** The key in words. */
+  get label(): string {
+    const label = this.#choice.selectedOptions[0]?.textContent ?? '';
+    const text = this.#typedRow.hidden ? label : `${label.replace('…', '')} ${this.#typed.value}`;
+    const named = text.charAt(0).toLowerCase() + text.slice(1);
+    return this.#normalize.checked ? `${named}, URLs cleaned up` : named;
   }
 
   #part(): KeyPart {
@@ -160,6 +171,7 @@ export class KeyInput {
     this.#fillChoice();
     if (setsInputs) {
       this.#select(examination.key);
+      this.examined(examination);
     }
     this.#format.textContent = `The log looks like ${examination.format}.`;
     this.#warning.replaceChildren(...withCode(examination.warning ?? ''));

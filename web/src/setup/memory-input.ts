@@ -21,6 +21,8 @@ export class MemoryInput {
   readonly #slider = find('memory-slider', HTMLInputElement);
   readonly #hint = find('memory-hint', HTMLElement);
   #distinct: number | undefined;
+  /** Whether the user or a link has set the memory. */
+  #isChosen = false;
 
   constructor() {
     for (const { name } of BYTE_UNITS) {
@@ -31,8 +33,12 @@ export class MemoryInput {
     this.#slider.max = String(MAX_POWER);
     this.#slider.step = '0.5';
     this.#slider.addEventListener('input', () => this.#followSlider());
-    this.#size.addEventListener('input', () => this.#moveSlider());
-    this.#unit.addEventListener('input', () => this.#moveSlider());
+    for (const input of [this.#size, this.#unit]) {
+      input.addEventListener('input', () => {
+        this.#isChosen = true;
+        this.#moveSlider();
+      });
+    }
     this.#moveSlider();
   }
 
@@ -45,7 +51,19 @@ export class MemoryInput {
     return Math.floor(bytes * 8);
   }
 
+  /** Sets the memory for a new log, unless it has been chosen. */
+  suggest(bits: number): void {
+    if (!this.#isChosen) {
+      this.#set(bits);
+    }
+  }
+
   restore(bits: number): void {
+    this.#isChosen = true;
+    this.#set(bits);
+  }
+
+  #set(bits: number): void {
     const bytes = bits / 8;
     const unit = fittingUnit(bytes);
     this.#size.value = String(bytes / unit.bytes);
@@ -65,6 +83,7 @@ export class MemoryInput {
   }
 
   #followSlider(): void {
+    this.#isChosen = true;
     const bytes = bytesAt(this.#slider.valueAsNumber);
     const unit = fittingUnit(bytes);
     this.#size.value = String(bytes / unit.bytes);
@@ -86,9 +105,14 @@ export class MemoryInput {
     const bits = this.#bytes() * 8;
     this.#hint.textContent =
       this.#distinct !== undefined && this.#distinct > 0 && bits > 0
-        ? `For each filter: ${formatDigits(bits / this.#distinct)} bits per distinct key.`
+        ? `For each filter: about ${perKey(bits / this.#distinct)} per distinct key (10 is comfortable).`
         : 'For each filter.';
   }
+}
+
+function perKey(bits: number): string {
+  const text = formatDigits(bits >= 1 ? Math.round(bits * 10) / 10 : bits);
+  return `${text} ${text === '1' ? 'bit' : 'bits'}`;
 }
 
 /** A half step is 1.5 times as much, not √2 times: 8 KiB, 12 KiB, 16 KiB. */

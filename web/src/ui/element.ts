@@ -38,6 +38,11 @@ export function specText(spec: string): HTMLElement {
   return create('code', { class: 'spec' }, ...parts);
 }
 
+/** A filter's name for people. Its text form appears when the pointer rests on it. */
+export function filterName({ name, filter }: { name: string; filter: string }): HTMLElement {
+  return create('span', { class: 'name', title: filter }, name);
+}
+
 let lastId = 0;
 
 /** Returns an id that no other element has. */

@@ -51,15 +51,22 @@ async function answer(engine: Engine, query: Query): Promise<Answer> {
     }
     case 'checkSettings': {
       const errors = query.settings.map(
-        ({ filter, memoryBits }) => engine.checkSetting(filter, memoryBits) ?? null,
+        ({ filter, memoryBits }) => engine.checkSetting(filter, memoryBits, query.part) ?? null,
       );
       return { kind: 'checkSettings', errors };
     }
     case 'examine': {
       const head = await headOf(query.log, query.name, HEAD_BYTES);
-      return { kind: 'examine', examination: engine.examineLog(head, query.key, PREVIEW_ROWS) };
+      const totalBytes = head.length < HEAD_BYTES ? head.length : decompressedBytes(query);
+      const examination = engine.examineLog(head, query.key, PREVIEW_ROWS, totalBytes);
+      return { kind: 'examine', examination };
     }
   }
+}
+
+/** An estimate: logs are compressed to about a sixth. */
+function decompressedBytes({ log, name }: { log: Blob; name: string }): number {
+  return /\.gz$/i.test(name) ? log.size * 6 : log.size;
 }
 
 function post(message: FromQueryWorker): void {
