@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use dedupstore_tests::campaign_options::CampaignOptions;
 use dedupstore_tests::crash::{FILTERS, Failure, Outcome, faults, power_cuts, random_crashes};
 
 const USAGE: &str = "usage: cargo xtask crash [--states N] [--seed N] [--replay SEED]
@@ -69,47 +70,9 @@ fn experiment(seed: u64) -> Outcome {
     }
 }
 
-/// Parses a count such as `5000`, `200k` or `10M`.
-fn parse_count(text: &str) -> Option<u64> {
-    let (digits, factor) = match text.chars().last()? {
-        'k' | 'K' => (&text[..text.len() - 1], 1000),
-        'm' | 'M' => (&text[..text.len() - 1], 1_000_000),
-        _ => (text, 1),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(factor)
-}
-
-struct Options {
-    states: u64,
-    seed: u64,
-    replay: Option<u64>,
-}
-
-impl Options {
-    /// Returns None if an option is unknown or its value is not a count.
-    fn parse(arguments: &[String]) -> Option<Self> {
-        let mut options = Options {
-            states: 1_000_000,
-            seed: 1,
-            replay: None,
-        };
-        for pair in arguments.chunks(2) {
-            let [name, value] = pair else { return None };
-            let value = parse_count(value)?;
-            match name.as_str() {
-                "--states" => options.states = value,
-                "--seed" => options.seed = value,
-                "--replay" => options.replay = Some(value),
-                _ => return None,
-            }
-        }
-        Some(options)
-    }
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(options) = Options::parse(&arguments) else {
+    let Some(options) = CampaignOptions::parse(&arguments, "--states", 1_000_000) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
@@ -132,11 +95,11 @@ fn replay(seed: u64) -> ExitCode {
     }
 }
 
-fn run_campaign(options: &Options) -> ExitCode {
+fn run_campaign(options: &CampaignOptions) -> ExitCode {
     let campaign = Campaign {
         states: AtomicU64::new(0),
         next_seed: AtomicU64::new(options.seed * 1_000_000),
-        target: options.states,
+        target: options.count,
         failures: Mutex::new(Vec::new()),
     };
     let started = Instant::now();

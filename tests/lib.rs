@@ -1,5 +1,6 @@
 //! What the tests at the top of the repository share.
 
+pub mod campaign_options;
 pub mod crash;
 #[cfg(unix)]
 pub mod serve;

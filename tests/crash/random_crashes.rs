@@ -118,7 +118,7 @@ fn crash_while_opening(disk: Disk, rng: &mut Xoshiro256PlusPlus) -> Disk {
 }
 
 /// Chooses one of the states that a crash could leave.
-fn random_surviving(disk: &Disk, rng: &mut Xoshiro256PlusPlus) -> Surviving {
+pub fn random_surviving(disk: &Disk, rng: &mut Xoshiro256PlusPlus) -> Surviving {
     let writes = disk.unsynced();
     let which = (rng.next_u64() % (writes as u64 + 1)) as usize;
     match rng.next_u64() % 5 {

@@ -1,5 +1,7 @@
 //! A store on a simulated disk, and a model of the state it must have.
 
+use std::ops::RangeInclusive;
+
 use dedupstore::store::{
     CreateOptions, Durability, Medium, OpenOptions, Store, StoreError, StoreFile,
 };
@@ -55,6 +57,11 @@ impl Model {
     /// Returns the number of observations, and of keys taken out.
     pub fn len(&self) -> u64 {
         self.changes.len() as u64
+    }
+
+    /// Returns the digest of the state after so many changes.
+    pub fn digest_after(&self, changes: u64) -> u64 {
+        self.digests[changes as usize]
     }
 
     /// Returns whether there are no observations.
@@ -130,6 +137,16 @@ impl Model {
     /// Checks that a store has its options and exactly the state after a prefix of the
     /// observations, and that the prefix contains at least the first `acknowledged`.
     pub fn check<M: Medium>(&self, store: &Store<M>, acknowledged: u64) -> Result<(), Failure> {
+        self.check_within(store, acknowledged..=self.len())
+    }
+
+    /// Checks the same, and that the prefix is not longer than the end of the range.
+    fn check_within<M: Medium>(
+        &self,
+        store: &Store<M>,
+        range: RangeInclusive<u64>,
+    ) -> Result<(), Failure> {
+        let (acknowledged, appended) = range.into_inner();
         store
             .check_agreement(&self.options)
             .map_err(|error| Failure(error.to_string()))?;
@@ -139,10 +156,9 @@ impl Model {
                 "acknowledged {acknowledged}, recovered {recovered}"
             )));
         }
-        if recovered > self.len() {
+        if recovered > appended {
             return Err(Failure(format!(
-                "appended {}, recovered {recovered}",
-                self.len()
+                "appended {appended}, recovered {recovered}"
             )));
         }
         let found = state_digest(store.region(), store.registers());
@@ -254,13 +270,22 @@ pub fn window_bytes(seed: u64) -> u64 {
     }
 }
 
-/// Opens the store on a copy of a disk and checks what it recovers.
+/// Opens the store on a copy of a disk and checks what it recovers: at least what was acknowledged.
 pub fn check_recovery(disk: &Disk, model: &Model, acknowledged: u64) -> Result<(), Failure> {
+    check_recovery_within(disk, model, acknowledged..=model.len())
+}
+
+/// Opens the store on a copy of a disk and checks that it recovers so many observations.
+pub fn check_recovery_within(
+    disk: &Disk,
+    model: &Model,
+    range: RangeInclusive<u64>,
+) -> Result<(), Failure> {
     let medium = SimulatedMedium::holding(disk.clone());
     let store = INLINE
         .open_on(medium)
         .map_err(|error| Failure(format!("opening failed: {error}")))?;
-    model.check(&store, acknowledged)?;
+    model.check_within(&store, range.clone())?;
     if !disk.has_two_valid_superblocks() {
         return Ok(());
     }
@@ -271,7 +296,7 @@ pub fn check_recovery(disk: &Disk, model: &Model, acknowledged: u64) -> Result<(
         let store = INLINE
             .open_on(SimulatedMedium::holding(corrupt))
             .map_err(|error| Failure(format!("opening without {file} failed: {error}")))?;
-        model.check(&store, acknowledged)?;
+        model.check_within(&store, range.clone())?;
     }
     Ok(())
 }

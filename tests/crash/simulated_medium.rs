@@ -26,6 +26,8 @@ pub struct Disk {
     durable: [Vec<u8>; 5],
     /// Writes since the last sync, in order. Any part of them may survive a crash.
     unsynced: Vec<Write>,
+    /// The number of writes.
+    writes: u64,
     /// The number of calls.
     calls: u64,
     fault: Option<Fault>,
@@ -35,6 +37,7 @@ pub struct Disk {
 
 #[derive(Clone)]
 struct Write {
+    number: u64,
     file: StoreFile,
     offset: u64,
     bytes: Vec<u8>,
@@ -91,6 +94,7 @@ impl SimulatedMedium {
             cached: files.clone(),
             durable: files,
             unsynced: Vec::new(),
+            writes: 0,
             calls: 0,
             fault: None,
             window_bytes: 0,
@@ -113,6 +117,24 @@ impl SimulatedMedium {
     pub fn disk(&self) -> MutexGuard<'_, Disk> {
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Syncs the first writes, so many of all files. Later ones, which came while the sync was under
+    /// way, stay unsynced.
+    pub fn sync_writes_before(&self, file: StoreFile, writes: u64) -> io::Result<()> {
+        let mut disk = self.disk();
+        match disk.next_call() {
+            None => {
+                disk.sync(file, writes);
+                Ok(())
+            }
+            Some(kind) => {
+                if kind != FaultKind::PowerCut {
+                    disk.lose(file, writes);
+                }
+                Err(error_of(kind))
+            }
+        }
+    }
 }
 
 impl Disk {
@@ -127,6 +149,16 @@ impl Disk {
     /// Returns whether logs can be mapped.
     pub fn has_windows(&self) -> bool {
         self.window_bytes > 0
+    }
+
+    /// Returns the number of writes.
+    pub fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// Returns whether the call that must fail has been made.
+    pub fn has_failed(&self) -> bool {
+        self.fault.is_some_and(|fault| fault.at_call < self.calls)
     }
 
     /// Returns the number of calls.
@@ -154,6 +186,14 @@ impl Disk {
     /// Returns the files as reads see them.
     pub fn files(&self) -> Arc<[Vec<u8>; 5]> {
         Arc::new(self.cached.clone())
+    }
+
+    /// Reads without counting a call.
+    pub fn read_cached(&self, file: StoreFile, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let bytes = &self.cached[file as usize];
+        let part = bytes.get(offset as usize..offset as usize + buffer.len());
+        buffer.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
     }
 
     /// Flips a bit, in the cache and on the disk.
@@ -209,6 +249,7 @@ impl Disk {
             cached: files.clone(),
             durable: files,
             unsynced: Vec::new(),
+            writes: self.writes,
             calls: 0,
             fault: None,
             window_bytes: self.window_bytes,
@@ -240,10 +281,12 @@ impl Disk {
         let start = offset as usize;
         self.cached[file as usize][start..start + bytes.len()].copy_from_slice(bytes);
         self.unsynced.push(Write {
+            number: self.writes,
             file,
             offset,
             bytes: bytes.to_vec(),
         });
+        self.writes += 1;
     }
 
     /// Writes parts of a file in order, in one call that may fail.
@@ -270,19 +313,20 @@ impl Disk {
         fault.map_or(Ok(()), |kind| Err(error_of(kind)))
     }
 
-    fn sync(&mut self, file: StoreFile) {
+    fn sync(&mut self, file: StoreFile, before: u64) {
         let (mine, others): (Vec<Write>, Vec<Write>) = self
             .unsynced
             .drain(..)
-            .partition(|write| write.file == file);
+            .partition(|write| write.file == file && write.number < before);
         keep_all(&mut self.durable, &mine);
         self.unsynced = others;
     }
 
     /// Simulates a failed sync: what it should have written stays in the cache but does not
     /// reach the disk, and a later sync does not write it.
-    fn lose(&mut self, file: StoreFile) {
-        self.unsynced.retain(|write| write.file != file);
+    fn lose(&mut self, file: StoreFile, before: u64) {
+        self.unsynced
+            .retain(|write| write.file != file || write.number >= before);
     }
 }
 
@@ -324,10 +368,7 @@ impl Medium for SimulatedMedium {
         if let Some(kind) = disk.next_call() {
             return Err(error_of(kind));
         }
-        let bytes = &disk.cached[file as usize];
-        let part = bytes.get(offset as usize..offset as usize + buffer.len());
-        buffer.copy_from_slice(part.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
+        disk.read_cached(file, offset, buffer)
     }
 
     fn write(&self, file: StoreFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -339,19 +380,8 @@ impl Medium for SimulatedMedium {
     }
 
     fn sync(&self, file: StoreFile) -> io::Result<()> {
-        let mut disk = self.disk();
-        match disk.next_call() {
-            None => {
-                disk.sync(file);
-                Ok(())
-            }
-            Some(kind) => {
-                if kind != FaultKind::PowerCut {
-                    disk.lose(file);
-                }
-                Err(error_of(kind))
-            }
-        }
+        let writes = self.disk().writes();
+        self.sync_writes_before(file, writes)
     }
 
     fn map_log(

@@ -8,6 +8,20 @@ pub fn crash(options: &[&str]) -> Outcome {
     run_release("crash laboratory", target, options)
 }
 
+/// Explores the interleavings of a store's threads.
+pub fn interleavings(options: &[&str]) -> Outcome {
+    let mut command = cargo(&["run", "--release", "--quiet"]);
+    command.args(["--package", "dedupstore-interleavings"]);
+    command.args([
+        "--features",
+        "explore",
+        "--example",
+        "interleavings_campaign",
+    ]);
+    command.arg("--").args(options);
+    run("interleavings", command)
+}
+
 /// Attacks the command line with killed readers, full disks, and damaged stores.
 pub fn siege(options: &[&str]) -> Outcome {
     with_command_line("siege", ["dedupstore-tests", "--example", "siege"], options)

@@ -12,6 +12,7 @@ mod package;
 mod page;
 mod python;
 mod redis_clients;
+mod sanitize;
 mod step;
 mod test;
 mod wasm;
@@ -26,6 +27,9 @@ cargo xtask COMMAND
   bench         [--short]  run the benchmarks and write docs/BENCHMARKS.md; --short takes 3 minutes
                 and only prints
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
+  interleavings [--schedules N] [--seed N] [--replay SEED]  explore the interleavings of a store's
+                threads, with crashes
+  sanitize      [thread] [address] [miri]  run tests under sanitizers and Miri; needs nightly Rust
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
   cluster-bench  [scale µS BYTES]  measure a store on Redis beside SADD, or print the table of
@@ -64,6 +68,8 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["bench", ref options @ ..] => bench::bench(options),
         ["crash", ref options @ ..] => campaigns::crash(options),
+        ["interleavings", ref options @ ..] => campaigns::interleavings(options),
+        ["sanitize", ref names @ ..] => sanitize::sanitize(names),
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
         ["cluster-bench", ref options @ ..] => campaigns::cluster_bench(options),

@@ -38,7 +38,16 @@ fn native() -> Outcome {
     build.arg("--no-run");
     step::run("build of native tests", build)?;
     step::run("native tests", on_workspace(&tests))?;
-    step::run("documentation tests", on_workspace(&["test", "--doc"]))
+    step::run("documentation tests", on_workspace(&["test", "--doc"]))?;
+    interleavings()
+}
+
+/// Lints and runs the tests in which stores have the threads of a model checker. On the whole
+/// workspace, so that third-party crates are built with the same features as for the other tests.
+fn interleavings() -> Outcome {
+    let mut test = on_workspace(&["test", "--features", "dedupstore-interleavings/explore"]);
+    test.args(["--test", "interleavings"]);
+    step::run("interleavings", test)
 }
 
 fn page_and_documentation() -> Outcome {

@@ -65,11 +65,39 @@ pub enum Mutant {
     NoSwitchFrame,
     /// After a switch, frames are stored into the window of the previous log.
     WindowOfOtherLog,
+    /// The writer changes a block that the checkpoint thread is copying.
+    NoWaitForCopy,
+    /// The checkpoint thread copies a block after the writer may have changed it.
+    CopyAfterRelease,
+    /// The writer queues a block after the checkpoint thread may have looked for it last.
+    QueuedAfterRelease,
+    /// A frame counts as written when it is queued for the log thread.
+    AppendedBeforeWritten,
+    /// The log thread goes on after a write has failed.
+    WrittenAfterFailure,
+    /// A sync looks for the current log before it looks for the last frame.
+    EpochsBeforeSequence,
+    /// Who waits for durability is not woken by a sync.
+    NoWakeAfterSync,
+    /// Who waits for durability is not woken by a failure.
+    NoWakeAfterFailure,
+    /// Who waits for the log thread is not woken when a frame is written.
+    NoWakeAfterWrite,
+    /// A sleeping log thread is not woken when a frame is queued.
+    NoWakeOfLogThread,
+    /// The writer is not woken when the queue of blocks has room.
+    NoWakeForRoom,
+    /// The writer is not woken when the checkpoint thread has stopped.
+    NoWakeAfterCheckpoint,
+    /// A sync looks for a failure before it waits for the sync that may fail.
+    CheckedBeforeLock,
+    /// A checkpoint syncs the logs while another thread does, and consumes the error of the disk.
+    CheckpointSyncsAlone,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
-    /// Every mutant.
+    /// Every mutant that does harm in one thread.
     pub const ALL: [Mutant; 29] = [
         Mutant::LogReusedTooEarly,
         Mutant::MarkNotMoved,
@@ -100,6 +128,24 @@ impl Mutant {
         Mutant::NotPoisoned,
         Mutant::NoSwitchFrame,
         Mutant::WindowOfOtherLog,
+    ];
+
+    /// Every mutant that does harm only in some interleavings of the store's threads.
+    pub const CONCURRENT: [Mutant; 14] = [
+        Mutant::NoWaitForCopy,
+        Mutant::CopyAfterRelease,
+        Mutant::QueuedAfterRelease,
+        Mutant::AppendedBeforeWritten,
+        Mutant::WrittenAfterFailure,
+        Mutant::EpochsBeforeSequence,
+        Mutant::NoWakeAfterSync,
+        Mutant::NoWakeAfterFailure,
+        Mutant::NoWakeAfterWrite,
+        Mutant::NoWakeOfLogThread,
+        Mutant::NoWakeForRoom,
+        Mutant::NoWakeAfterCheckpoint,
+        Mutant::CheckedBeforeLock,
+        Mutant::CheckpointSyncsAlone,
     ];
 }
 

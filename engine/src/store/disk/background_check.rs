@@ -1,8 +1,8 @@
 //! Checking the blocks of an image while the store is in use.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
+use super::concurrency::thread::JoinHandle;
 use super::progress::Progress;
 use super::thread::spawn;
 use crate::store::error::StoreError;

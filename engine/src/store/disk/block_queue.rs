@@ -6,9 +6,8 @@
 //! that write to one file wait for each other in the kernel. So the writer copies blocks into
 //! a queue of bounded size. If the queue is full, the writer waits for the checkpoint thread.
 
-use std::sync::{Condvar, Mutex, MutexGuard};
-
-use crate::store::lock::lock;
+use super::concurrency::{Condvar, Mutex, MutexGuard, lock};
+use crate::store::mutant::{Mutant, planted};
 
 /// Copies of runs of adjacent blocks, in one buffer.
 #[derive(Debug, Default)]
@@ -98,7 +97,9 @@ impl BlockQueue {
         }
         std::mem::swap(&mut waiting.copies, copies);
         drop(waiting);
-        self.room.notify_one();
+        if !planted(Mutant::NoWakeForRoom) {
+            self.room.notify_one();
+        }
         true
     }
 
@@ -116,7 +117,9 @@ pub struct CloseOnDrop<'a> {
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         self.queue.locked().closed = true;
-        self.queue.room.notify_one();
+        if !planted(Mutant::NoWakeAfterCheckpoint) {
+            self.queue.room.notify_one();
+        }
     }
 }
 

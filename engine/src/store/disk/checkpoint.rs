@@ -11,17 +11,18 @@
 //! **Invariant:** the active image and every log it needs are never changed.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::block_queue::{BlockQueue, Copies};
+use super::concurrency::{AtomicU32, AtomicU64, Mutex, lock};
 use super::live_region::{Frozen, Saving};
+use super::progress::Progress;
 use crate::store::error::StoreError;
 use crate::store::file_access::FileAccess;
 use crate::store::format::image::{block_checksum, entries_of, table_checksum};
 use crate::store::format::layout::{BLOCK_BYTES, SUPERBLOCK_BYTES};
 use crate::store::format::superblock::Superblock;
-use crate::store::lock::lock;
 use crate::store::log::LogWriter;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::mutant::{Mutant, planted};
@@ -188,8 +189,8 @@ impl Checkpoint {
     }
 
     /// Completes the image, makes it durable, then valid. Every block must have been written.
-    pub fn finish(&self, medium: &impl Medium) -> Result<Superblock, StoreError> {
-        let file = self.next.file();
+    pub fn finish<M: Medium>(&self, progress: &Progress<M>) -> Result<Superblock, StoreError> {
+        let (file, medium) = (self.next.file(), &progress.medium);
         if let Some(error) = lock(&self.failure).take() {
             return Err(StoreError::on_file("write", file, error));
         }
@@ -207,11 +208,8 @@ impl Checkpoint {
         }
         // The logs too: if this superblock becomes corrupt, the previous image must still lead
         // to the same state.
-        for log in [StoreFile::Log0, StoreFile::Log1] {
-            if planted(Mutant::NoSyncOfLogAtCheckpoint) {
-                break;
-            }
-            medium.sync_file(log)?;
+        if !planted(Mutant::NoSyncOfLogAtCheckpoint) {
+            progress.sync_logs()?;
         }
         if !planted(Mutant::NoSyncBeforeSuperblock) {
             medium.sync_file(file)?;

@@ -1,10 +1,11 @@
 //! The thread that writes checkpoints while the store is in use.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 
 use super::checkpoint::{Checkpoint, prepare};
+use super::concurrency::Mutex;
+use super::concurrency::mpsc::{Receiver, Sender, channel};
+use super::concurrency::thread::JoinHandle;
 use super::progress::Progress;
 use super::thread::spawn;
 use crate::store::error::StoreError;
@@ -33,7 +34,8 @@ pub enum Done {
 
 impl Job {
     /// Runs the job on this thread.
-    pub fn run(&self, medium: &impl Medium) -> Result<Done, StoreError> {
+    pub fn run<M: Medium>(&self, progress: &Progress<M>) -> Result<Done, StoreError> {
+        let medium = &progress.medium;
         match self {
             Job::Prepare {
                 active,
@@ -42,7 +44,7 @@ impl Job {
             } => prepare(medium, active, *current_epoch, *incarnation).map(Done::Prepared),
             Job::Write(checkpoint) => {
                 checkpoint.write_some(medium, u64::MAX)?;
-                let superblock = checkpoint.finish(medium)?;
+                let superblock = checkpoint.finish(progress)?;
                 Ok(Done::Written(Box::new(superblock)))
             }
         }
@@ -64,7 +66,7 @@ impl CheckpointThread {
         let progress = Arc::clone(progress);
         let thread = spawn("checkpoint", move || {
             for job in jobs {
-                if result_sender.send(job.run(&progress.medium)).is_err() {
+                if result_sender.send(job.run(&progress)).is_err() {
                     return;
                 }
             }

@@ -112,7 +112,7 @@ impl<M: Medium> Store<M> {
             (Some(thread), job) => thread.submit(job),
             (None, Job::Write(_)) => Ok(()),
             (None, job) => {
-                let done = job.run(&self.progress.medium);
+                let done = job.run(&self.progress);
                 self.complete(done)
             }
         }
@@ -171,11 +171,10 @@ impl<M: Medium> Store<M> {
             return Ok(());
         };
         let checkpoint = Arc::clone(checkpoint);
-        let medium = &self.progress.medium;
-        let done = match checkpoint.write_some(medium, blocks) {
+        let done = match checkpoint.write_some(&self.progress.medium, blocks) {
             Ok(false) => return Ok(()),
             Ok(true) => checkpoint
-                .finish(medium)
+                .finish(&self.progress)
                 .map(|superblock| Done::Written(Box::new(superblock))),
             Err(error) => Err(error),
         };

@@ -7,6 +7,7 @@ use super::background_check::BackgroundCheck;
 use super::checkpoint_thread::CheckpointThread;
 use super::checkpointing::Stage;
 use super::claims::{Claim, Claims, Ticket};
+use super::concurrency::has_several_processors;
 use super::directory::Directory;
 use super::durability::Durability;
 use super::live_region::LiveRegion;
@@ -104,9 +105,8 @@ impl<M: Medium> Store<M> {
             false => None,
         };
         // A log thread gains nothing on one processor, or if the writer waits for each sync.
-        let by_thread = options.threads
-            && options.durability != Durability::Every
-            && std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1);
+        let by_thread =
+            options.threads && options.durability != Durability::Every && has_several_processors();
         // A sync after each frame would make every store into a map fault.
         let may_map = options.map_log && options.durability != Durability::Every;
         let tail = LogTail::new(active.layout.log_bytes, may_map);

@@ -17,9 +17,10 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::concurrency::{AtomicU8, AtomicUsize, limit, preemption_point, thread};
 use crate::region::{Memory, Region};
 use crate::store::format::layout::{BLOCK_BYTES, Layout, UsedBlocks};
 use crate::store::mutant::{Mutant, planted};
@@ -31,7 +32,7 @@ const SAVED: u8 = 2;
 /// The number of blocks that the writer saves together when it must save one. It will soon
 /// change the others too, and one write of eight blocks takes little more than half as long as
 /// two writes of four.
-const BLOCKS_PER_GROUP: usize = 8;
+const BLOCKS_PER_GROUP: usize = limit(8, 2);
 
 /// How often to try to claim a block before sleeping between attempts.
 const SPINS: u32 = 64;
@@ -193,13 +194,19 @@ impl Frozen {
         if !self.claim(block as usize) {
             return false;
         }
+        if planted(Mutant::CopyAfterRelease) {
+            self.release(block as usize);
+        }
+        preemption_point();
         // SAFETY: the range is inside the map, because the layout is that of the map. The block
         // is claimed, so the writer does not change it before it is released below.
         unsafe {
             let start = self.map.pointer.as_ptr().add(range.start);
             std::ptr::copy_nonoverlapping(start, into.as_mut_ptr(), into.len());
         }
-        self.release(block as usize);
+        if !planted(Mutant::CopyAfterRelease) {
+            self.release(block as usize);
+        }
         true
     }
 
@@ -212,6 +219,10 @@ impl Frozen {
             if !run.is_empty() {
                 let start = self.layout.block_range(run.start as u64).start;
                 let end = self.layout.block_range(run.end as u64 - 1).end;
+                if planted(Mutant::QueuedAfterRelease) {
+                    run.clone().for_each(|block| self.release(block));
+                    return saving.save(run.start as u64, &bytes[start..end]);
+                }
                 saving.save(run.start as u64, &bytes[start..end]);
                 run.for_each(|block| self.release(block));
             }
@@ -245,11 +256,12 @@ impl Frozen {
             match self.try_claim(block) {
                 Ok(_) => return true,
                 Err(SAVED) => return false,
+                Err(_) if planted(Mutant::NoWaitForCopy) => return false,
                 Err(_) if spins < SPINS => {
                     spins += 1;
-                    std::thread::yield_now();
+                    thread::yield_now();
                 }
-                Err(_) => std::thread::sleep(SLEEP),
+                Err(_) => thread::sleep(SLEEP),
             }
         }
     }

@@ -10,31 +10,32 @@
 //! the log to hold everything [drains](LogAppender::drain) the queue first.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use super::concurrency::thread::JoinHandle;
+use super::concurrency::{Condvar, Mutex, MutexGuard, limit, lock, wait_at_most_while};
 use super::log_tail::LogTail;
 use super::progress::Progress;
 use super::thread::spawn;
 use crate::store::error::StoreError;
 use crate::store::file_access::FileAccess;
 use crate::store::format::superblock::LogPosition;
-use crate::store::lock::lock;
 use crate::store::log::Framed;
 use crate::store::medium::{Medium, StoreFile};
+use crate::store::mutant::{Mutant, planted};
 
 /// The largest number of frames in the queue.
-const FRAMES: usize = 8;
+const FRAMES: usize = limit(8, 2);
 /// Waking a thread takes the writer half as long as writing a frame. So while frames arrive,
 /// the thread polls the queue at this interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The writer wakes the polling thread if this many frames are waiting.
 const WAKE_FROM_FRAMES: usize = 4;
 /// After this many polls of an empty queue, the thread sleeps until the writer wakes it.
-const EMPTY_POLLS: u32 = 16;
+const EMPTY_POLLS: usize = limit(16, 1);
 /// Frames of at least this size are left to the thread: waking it takes less than writing.
-const THREAD_FROM_BYTES: usize = 16 << 10;
+const THREAD_FROM_BYTES: usize = limit(16 << 10, 128);
 
 /// Appends frames to the log, directly or through the log thread.
 pub struct LogAppender<M: Medium> {
@@ -66,6 +67,9 @@ impl<M: Medium> LogAppender<M> {
     pub fn put(&mut self, mut framed: Framed<'_>) -> Result<(), StoreError> {
         if framed.bytes.len() >= THREAD_FROM_BYTES && self.has_thread() {
             framed.fill_page();
+            if planted(Mutant::AppendedBeforeWritten) {
+                self.progress.note_appended(framed.end.sequence);
+            }
             self.queue.put(framed);
             self.queued = true;
             return Ok(());
@@ -133,7 +137,7 @@ fn write<M: Medium>(
 fn run<M: Medium>(queue: &Queue, progress: &Progress<M>) {
     let _guard = CloseOnDrop { queue, progress };
     while let Some(frame) = queue.next() {
-        if progress.check().is_ok()
+        if (progress.check().is_ok() || planted(Mutant::WrittenAfterFailure))
             && let Err(error) = write(progress, &frame.bytes, frame.at, frame.end)
         {
             progress.poison(error);
@@ -173,6 +177,13 @@ struct State {
     closed: bool,
 }
 
+impl State {
+    /// Whether the thread has nothing to do.
+    fn is_idle(&mut self) -> bool {
+        self.waiting.is_empty() && !self.ending
+    }
+}
+
 impl Queue {
     fn locked(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
@@ -196,7 +207,7 @@ impl Queue {
         });
         let must_wake = state.asleep || state.waiting.len() >= WAKE_FROM_FRAMES;
         drop(state);
-        if must_wake {
+        if must_wake && !planted(Mutant::NoWakeOfLogThread) {
             self.added.notify_one();
         }
     }
@@ -211,7 +222,7 @@ impl Queue {
     fn next(&self) -> Option<Frame> {
         let mut state = self.locked();
         let mut polls = 0;
-        while state.waiting.is_empty() && !state.ending {
+        while state.is_idle() {
             state.asleep = polls == EMPTY_POLLS;
             state = match state.asleep {
                 true => self
@@ -219,8 +230,8 @@ impl Queue {
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner),
                 false => {
-                    let waited = self.added.wait_timeout(state, POLL_INTERVAL);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
+                    let (added, mutex) = (&self.added, &self.state);
+                    wait_at_most_while(added, mutex, state, POLL_INTERVAL, State::is_idle)
                 }
             };
             polls = (polls + 1).min(EMPTY_POLLS);
@@ -236,7 +247,9 @@ impl Queue {
         state.writing = false;
         state.spare.push(bytes);
         drop(state);
-        self.written.notify_one();
+        if !planted(Mutant::NoWakeAfterWrite) {
+            self.written.notify_one();
+        }
     }
 }
 

@@ -9,9 +9,12 @@ mod checkpoint_thread;
 mod checkpointing;
 mod claimed_keys;
 mod claims;
+mod concurrency;
 mod create;
 mod directory;
 mod durability;
+#[cfg(feature = "interleavings")]
+mod explored;
 mod file_access_at;
 mod forgetting;
 mod grow;

@@ -1,14 +1,14 @@
 //! How far the log is appended and durable.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::concurrency::{AtomicU64, Condvar, Mutex, MutexGuard, lock, wait_at_most_while};
 use crate::store::error::StoreError;
 use crate::store::file_access::FileAccess;
 use crate::store::format::checksum::StoreId;
 use crate::store::format::mark::Mark;
-use crate::store::lock::lock;
 use crate::store::medium::{Medium, StoreFile};
 use crate::store::mutant::{Mutant, planted};
 
@@ -22,7 +22,7 @@ pub struct Progress<M> {
     shared: Mutex<Shared>,
     changed: Condvar,
     durable: AtomicU64,
-    /// Locked during a sync, so that marks are written in order.
+    /// Locked during a sync of a log, so that marks are written in order and a failed sync is noticed.
     mark: Mutex<Mark>,
     failure: OnceLock<String>,
 }
@@ -79,7 +79,9 @@ impl<M: Medium> Progress<M> {
         }
         let _ = self.failure.set(error.to_string());
         let _guard = lock(&self.shared);
-        self.changed.notify_all();
+        if !planted(Mutant::NoWakeAfterFailure) {
+            self.changed.notify_all();
+        }
         error
     }
 
@@ -104,16 +106,43 @@ impl<M: Medium> Progress<M> {
     /// a lost mark matters only if a crash and corruption coincide. Fails if a file was deleted:
     /// a sync of a deleted file succeeds, and yet nothing survives.
     pub fn sync(&self, sync_mark: bool) -> Result<(), StoreError> {
-        self.check()?;
+        if planted(Mutant::CheckedBeforeLock) {
+            self.check()?;
+        }
+        let mut mark = self.lock_syncing()?;
         if let Some(file) = self.medium.deleted_file() {
             return Err(self.poison(StoreError::Deleted { file }));
         }
-        let mut mark = lock(&self.mark);
         // In this order: frames up to the sequence number are in logs that the epochs include.
+        let early = planted(Mutant::EpochsBeforeSequence).then(|| lock(&self.shared).epochs);
         let sequence = self.appended();
-        let epochs = lock(&self.shared).epochs;
+        let epochs = early.unwrap_or_else(|| lock(&self.shared).epochs);
         let result = self.sync_up_to(&mut mark, sequence, epochs, sync_mark);
         result.map_err(|error| self.poison(error))
+    }
+
+    /// Syncs both logs, for a checkpoint.
+    pub fn sync_logs(&self) -> Result<(), StoreError> {
+        let _guard = match planted(Mutant::CheckpointSyncsAlone) {
+            true => None,
+            false => Some(self.lock_syncing()?),
+        };
+        for log in [StoreFile::Log0, StoreFile::Log1] {
+            let synced = self.medium.sync_file(log);
+            synced.map_err(|error| self.poison(error))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for any other sync of a log. Fails if the store is poisoned by then: the operating
+    /// system drops what it could not write and reports that once, to one of two threads that sync
+    /// the same file. To the other one it would report success.
+    fn lock_syncing(&self) -> Result<MutexGuard<'_, Mark>, StoreError> {
+        let mark = lock(&self.mark);
+        if !planted(Mutant::CheckedBeforeLock) {
+            self.check()?;
+        }
+        Ok(mark)
     }
 
     fn sync_up_to(
@@ -146,7 +175,9 @@ impl<M: Medium> Progress<M> {
         let mut shared = lock(&self.shared);
         shared.epochs.0 = shared.epochs.0.max(current);
         self.durable.fetch_max(sequence, Ordering::AcqRel);
-        self.changed.notify_all();
+        if !planted(Mutant::NoWakeAfterSync) {
+            self.changed.notify_all();
+        }
         Ok(())
     }
 
@@ -172,11 +203,11 @@ impl<M: Medium> Progress<M> {
     /// Syncs at an interval until stopped or poisoned: the body of the sync thread.
     pub fn sync_until_stopped(&self, interval: Duration) {
         loop {
-            let shared = lock(&self.shared);
-            let waited = self
-                .changed
-                .wait_timeout_while(shared, interval, |shared| !shared.stopping);
-            let (shared, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let guard = lock(&self.shared);
+            let shared =
+                wait_at_most_while(&self.changed, &self.shared, guard, interval, |shared| {
+                    !shared.stopping
+                });
             let stopping = shared.stopping;
             drop(shared);
             if stopping || self.failure.get().is_some() {

@@ -9,9 +9,9 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard};
 
 use super::claims::{Claim, Ticket};
+use super::concurrency::{Mutex, MutexGuard};
 use super::create::{random, random_id};
 use super::directory::{Directory, metadata};
 use super::handle::Store;
@@ -24,6 +24,7 @@ use crate::filter::{Observation, Verdict};
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::create::{CreateOption, CreateOptions, agree};
 use crate::store::error::{NotAStoreReason, StoreError};
+use crate::store::medium::Medium;
 use crate::store::names::{SHARD_COUNT, shard_name};
 use crate::workers::Workers;
 
@@ -36,8 +37,8 @@ const SHORTEST_DIVIDED_BATCH: usize = 4096;
 /// A filter whose state survives crashes and restarts, for use by many threads at once.
 ///
 /// Dropping it does to every shard what dropping a [`Store`] does.
-pub struct SharedStore {
-    shards: Vec<Mutex<Store<Directory>>>,
+pub struct SharedStore<M: Medium = Directory> {
+    shards: Vec<Mutex<Store<M>>>,
     hasher: KeyHasher,
     /// The threads that observe a batch together.
     workers: Workers,
@@ -128,18 +129,27 @@ impl SharedStore {
         let of_shard = options.observing_threads(1);
         let stores = (0..count).map(|index| of_shard.open(path.join(shard_name(index))));
         let stores = stores.collect::<Result<Vec<_>, _>>()?;
-        let Some(first) = stores.first() else {
-            return Err(not_a_store(NotAStoreReason::BadShardCount));
-        };
+        Self::of_shards(stores, options.observing_threads).map_err(not_a_store)
+    }
+}
+
+impl<M: Medium> SharedStore<M> {
+    /// Joins open stores, which must have the same filter and hash keys in the same way.
+    #[doc(hidden)]
+    pub fn of_shards(
+        stores: Vec<Store<M>>,
+        observing_threads: usize,
+    ) -> Result<Self, NotAStoreReason> {
+        let first = stores.first().ok_or(NotAStoreReason::BadShardCount)?;
         let hasher = first.hasher();
-        let same_kind = |store: &Store<Directory>| {
+        let same_kind = |store: &Store<M>| {
             store.hasher() == hasher && store.parameters().filter == first.parameters().filter
         };
         if !stores.iter().all(same_kind) {
-            return Err(not_a_store(NotAStoreReason::DifferentShards));
+            return Err(NotAStoreReason::DifferentShards);
         }
         Ok(SharedStore {
-            workers: Workers::start(options.observing_threads.min(stores.len())),
+            workers: Workers::start(observing_threads.min(stores.len())),
             shards: stores.into_iter().map(Mutex::new).collect(),
             hasher,
         })
@@ -313,7 +323,7 @@ impl SharedStore {
         shard_of(fingerprint, self.shards.len())
     }
 
-    fn shard(&self, index: usize) -> Result<MutexGuard<'_, Store<Directory>>, StoreError> {
+    fn shard(&self, index: usize) -> Result<MutexGuard<'_, Store<M>>, StoreError> {
         self.shards[index].lock().map_err(|_| interrupted())
     }
 }
@@ -338,7 +348,7 @@ impl Default for ShardBatch {
 }
 
 impl ShardBatch {
-    fn observe(&mut self, store: &SharedStore, shard: usize) {
+    fn observe(&mut self, store: &SharedStore<impl Medium>, shard: usize) {
         if self.observations.is_empty() {
             return;
         }
@@ -349,7 +359,7 @@ impl ShardBatch {
     }
 }
 
-impl fmt::Debug for SharedStore {
+impl<M: Medium> fmt::Debug for SharedStore<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedStore")
             .field("shards", &self.shards.len())

@@ -1,9 +1,9 @@
 //! The thread that syncs the log at an interval.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::concurrency::thread::JoinHandle;
 use super::progress::Progress;
 use super::thread::spawn;
 use crate::store::error::StoreError;

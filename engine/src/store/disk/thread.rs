@@ -1,7 +1,6 @@
 //! Starting the store's threads.
 
-use std::thread::JoinHandle;
-
+use super::concurrency::thread::{Builder, JoinHandle};
 use crate::store::error::StoreError;
 
 /// Starts a thread whose name is "dedupstore" and its task.
@@ -9,7 +8,7 @@ pub fn spawn<T: Send + 'static>(
     task: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, StoreError> {
-    std::thread::Builder::new()
+    Builder::new()
         .name(format!("dedupstore {task}"))
         .spawn(body)
         .map_err(StoreError::Thread)
