@@ -10,7 +10,7 @@ use crate::errors;
 
 /// Returns the bytes of a key: `bytes`, or `str` as UTF-8. Copies nothing.
 #[inline]
-pub fn bytes<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+pub fn bytes<'key>(key: &'key Bound<'_, PyAny>) -> PyResult<&'key [u8]> {
     if let Ok(text) = key.cast::<PyString>() {
         return Ok(text.to_str()?.as_bytes());
     }
