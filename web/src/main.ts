@@ -20,7 +20,7 @@ import { SeedInput } from './setup/seed-input.js';
 import { generateCommand } from './setup/samples.js';
 import { type LinkSettings, readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
-import { StoreInspectView } from './store/inspect-view.js';
+import { StoreInspectSection } from './store/inspect-section.js';
 import { find, withCode } from './ui/element.js';
 
 /** The sample that is run when the page opens. */
@@ -31,7 +31,7 @@ const linkMessage = find('link-message', HTMLElement);
 const queries = new QueryClient();
 const memory = new MemoryInput();
 const key = new KeyInput(queries);
-const storeInspector = new StoreInspectView();
+const storeInspector = new StoreInspectSection();
 const log = new LogInput(queries, {
   storeDropped: (transfer) => storeInspector.inspectDropped(transfer),
   logChanged(log) {

@@ -1,10 +1,8 @@
 // Advice: the engine tries filters on the log in the chosen memory and recommends one.
 
 import type { LogSource } from '../engine/settings.js';
-import { partName } from '../setup/log-part-input.js';
-import { create, find, specText } from '../ui/element.js';
+import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
-import { formatBytes, formatCounted, formatDigits, formatShare } from '../ui/number-format.js';
 import type { Advice, Estimate } from '../wasm/dedupstore_wasm.js';
 import type { AdviceRequest } from './protocol.js';
 import { PendingAdvice } from './request.js';
@@ -113,7 +111,7 @@ export class AdviceView {
       },
       advised: (advice) => {
         this.#end('');
-        this.#show(advice, request);
+        void this.#show(advice, request);
       },
       failed: (message) => {
         this.#end('');
@@ -131,20 +129,28 @@ export class AdviceView {
     this.#status.textContent = status;
   }
 
-  #show(advice: Advice, request: AdviceRequest): void {
+  async #show(advice: Advice, request: AdviceRequest): Promise<void> {
+    const id = this.#lastRequest;
+    // A first visit does not need it.
+    const { adviceText, capitalized } = await import('./answer.js');
+    if (id !== this.#lastRequest) {
+      return;
+    }
     const [recommended] = advice.estimates;
     if (recommended === undefined) {
       return;
     }
-    const shown = advice.estimates.slice(0, 1 + RUNNERS_UP);
+    const shown: [Estimate, ...Estimate[]] = [
+      recommended,
+      ...advice.estimates.slice(1, 1 + RUNNERS_UP),
+    ];
     const use = create('button', { type: 'button', id: 'advice-use' }, 'Use these filters');
     use.addEventListener('click', () => {
       this.#host.useFilters(shown.map(({ filter }) => filter));
       this.#status.textContent = 'The filters were replaced by these and run.';
     });
     this.#answer.replaceChildren(
-      sentence(advice, recommended, request),
-      table(shown, request),
+      ...adviceText(advice, shown, request),
       create('p', { class: 'button-row' }, use),
     );
     if (advice.papers !== null) {
@@ -154,56 +160,4 @@ export class AdviceView {
     this.#answer.hidden = false;
     this.#status.textContent = `Advice: use ${recommended.filter}.`;
   }
-}
-
-function sentence(advice: Advice, recommended: Estimate, request: AdviceRequest): HTMLElement {
-  const memory = formatBytes(request.requirements.memoryBits / 8);
-  const part = partName(request.part);
-  const basis =
-    advice.observations === null
-      ? `On ${request.name}`
-      : `Tried on ${formatCounted(advice.observations, 'line')} of ${request.name}`;
-  const sample = part === '' ? '' : ` This is from a sample of the log: ${part}.`;
-  return create(
-    'p',
-    { class: 'advice-sentence' },
-    'Use ',
-    create('strong', {}, specText(recommended.filter)),
-    ` in ${memory}: ${advice.reason}. ${basis}, it is expected to skip `,
-    `${formatShare(recommended.fpr)} of new keys and to let ${formatShare(recommended.fnr)} of `,
-    `repeats through; ${advice.certainty}.${sample}`,
-  );
-}
-
-function table(estimates: Estimate[], { requirements }: AdviceRequest): HTMLElement {
-  // With equal costs of 1, the cost per line is the share of wrong verdicts.
-  const isShare = requirements.costFp === 1 && requirements.costFn === 1;
-  const columns = ['Filter', 'FPR', 'FNR', isShare ? 'Wrong lines' : 'Cost per line'];
-  const head = create('tr', {}, ...columns.map((text) => create('th', { scope: 'col' }, text)));
-  const rows = estimates.map(({ filter, fpr, fnr, cost }) =>
-    create(
-      'tr',
-      { 'data-filter': filter },
-      create('th', { scope: 'row' }, specText(filter)),
-      cell('fpr', fpr, formatShare),
-      cell('fnr', fnr, formatShare),
-      cell('cost', cost, isShare ? formatShare : formatDigits),
-    ),
-  );
-  return create(
-    'table',
-    { class: 'numbers', id: 'advice-table' },
-    create('caption', {}, 'The recommended filter and the runners-up'),
-    create('thead', {}, head),
-    create('tbody', {}, ...rows),
-  );
-}
-
-/** The text is rounded; `data-value` holds the exact number. */
-function cell(column: string, value: number, format: (value: number) => string): HTMLElement {
-  return create('td', { 'data-column': column, 'data-value': String(value) }, format(value));
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

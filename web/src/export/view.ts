@@ -6,7 +6,6 @@ import { InvalidInput } from '../ui/invalid-input.js';
 import { formatBytesExactly } from '../ui/number-format.js';
 import { saveText } from '../ui/save-file.js';
 import type { Outcome } from '../wasm/dedupstore_wasm.js';
-import { curvesCsv, outcomesCsv } from './csv.js';
 import { shellCommand } from './shell.js';
 
 export interface RunSettings {
@@ -53,8 +52,8 @@ export class ExportView {
         this.#status.textContent = error.message;
       }
     });
-    onClick('export-outcomes', () => this.#save('results.csv', outcomesCsv));
-    onClick('export-curves', () => this.#save('curves.csv', curvesCsv));
+    onClick('export-outcomes', () => void this.#save('results.csv', 'outcomesCsv'));
+    onClick('export-curves', () => void this.#save('curves.csv', 'curvesCsv'));
   }
 
   /** Selects a filter from the next run on. */
@@ -94,9 +93,12 @@ export class ExportView {
     }
   }
 
-  #save(name: string, csv: (snapshot: Snapshot) => string): void {
-    if (this.#snapshot !== undefined) {
-      saveText(name, 'text/csv', csv(this.#snapshot));
+  async #save(name: string, format: 'curvesCsv' | 'outcomesCsv'): Promise<void> {
+    const snapshot = this.#snapshot;
+    if (snapshot !== undefined) {
+      // A first visit does not need it.
+      const formats = await import('./csv.js');
+      saveText(name, 'text/csv', formats[format](snapshot));
     }
   }
 

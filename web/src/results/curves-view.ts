@@ -7,7 +7,6 @@ import { formatCount, formatCounted, formatShare } from '../ui/number-format.js'
 import { seriesOf } from '../ui/palette.js';
 import { savePicture, saveText } from '../ui/save-file.js';
 import type { FilterCurves, Measures } from '../wasm/dedupstore_wasm.js';
-import { chartSvg } from './chart-svg.js';
 import { type ChartData, RateChart } from './rate-chart.js';
 import { type Scale, fittingScale } from './scale.js';
 
@@ -56,15 +55,17 @@ export class CurvesView {
       });
     }
     for (const { measure, title, chart } of this.#charts) {
-      const svg = () => {
+      const svg = async () => {
+        // A first visit does not need it.
+        const { chartSvg } = await import('./chart-svg.js');
         const subtitle = find('answer-scope', HTMLElement).textContent ?? '';
         return chartSvg({ title, subtitle }, chart.data, chart.scale, this.#showTheory.checked);
       };
-      find(`${measure}-svg`, HTMLButtonElement).addEventListener('click', () => {
-        saveText(`${measure}.svg`, 'image/svg+xml', svg());
+      find(`${measure}-svg`, HTMLButtonElement).addEventListener('click', async () => {
+        saveText(`${measure}.svg`, 'image/svg+xml', await svg());
       });
-      find(`${measure}-png`, HTMLButtonElement).addEventListener('click', () => {
-        void savePicture(`${measure}.png`, svg());
+      find(`${measure}-png`, HTMLButtonElement).addEventListener('click', async () => {
+        await savePicture(`${measure}.png`, await svg());
       });
     }
   }

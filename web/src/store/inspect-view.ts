@@ -1,48 +1,26 @@
-// Inspects a store that the user drops or chooses.
+// The report about a store.
 
 import { find, withCode } from '../ui/element.js';
 import type { StoreFiles } from './protocol.js';
 import { inspectStore } from './requests.js';
+import { TAR_NAME } from './tar-name.js';
 
-/** The names of tar files, compressed or not. */
-const TAR_NAME = /\.tar$|\.tar\.gz$|\.tgz$/;
 /** The files of a store do not contain the name of its directory. */
 const UNNAMED = 'store.dds';
 
 export class StoreInspectView {
   readonly #section = find('store', HTMLElement);
-  readonly #file = find('store-file', HTMLInputElement);
   readonly #message = find('store-message', HTMLElement);
   readonly #frame = find('store-frame', HTMLElement);
   readonly #report = find('store-report', HTMLElement);
   #lastInspection = 0;
 
-  constructor() {
-    this.#file.addEventListener('change', () => {
-      const files = [...(this.#file.files ?? [])];
-      if (files.length > 0) {
-        void this.#inspect(() => Promise.resolve(fromFiles(files)));
-      }
-      // Otherwise choosing the same file again would not be noticed.
-      this.#file.value = '';
-    });
+  inspectFiles(files: File[]): Promise<void> {
+    return this.#inspect(() => Promise.resolve(fromFiles(files)));
   }
 
-  /** Inspects dropped items if their names are those of a store; returns false otherwise. */
-  inspectDropped(dropped: DataTransfer | null): boolean {
-    // The items are valid only during the event.
-    const entries = [...(dropped?.items ?? [])].map((item) => item.webkitGetAsEntry());
-    const directory = entries.find(isDirectory);
-    const files = [...(dropped?.files ?? [])];
-    if (directory !== undefined) {
-      void this.#inspect(() => fromDirectory(directory));
-      return true;
-    }
-    const isStore = files.some(({ name }) => TAR_NAME.test(name) || /^image\.[01]$/.test(name));
-    if (isStore) {
-      void this.#inspect(() => Promise.resolve(fromFiles(files)));
-    }
-    return isStore;
+  inspectDirectory(directory: FileSystemDirectoryEntry): Promise<void> {
+    return this.#inspect(() => fromDirectory(directory));
   }
 
   async #inspect(store: () => Promise<StoreFiles>): Promise<void> {
@@ -66,10 +44,6 @@ export class StoreInspectView {
     this.#message.replaceChildren(...withCode(message));
     this.#section.scrollIntoView({ block: 'nearest' });
   }
-}
-
-function isDirectory(entry: FileSystemEntry | null): entry is FileSystemDirectoryEntry {
-  return entry?.isDirectory === true;
 }
 
 function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {

@@ -1,0 +1,2 @@
+/** The names of tar files, compressed or not. */
+export const TAR_NAME = /\.tar$|\.tar\.gz$|\.tgz$/;
