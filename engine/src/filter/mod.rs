@@ -29,8 +29,10 @@ filters! {
     bsbfsd::Bsbfsd,
     rsbf::Rsbf,
     sqf::Sqf,
+    #[cfg(feature = "all-filters")]
     dsqf::Dsqf,
     buffer::Buffer,
+    #[cfg(feature = "all-filters")]
     fpbuffer::FpBuffer,
     window::Window,
     #[cfg(feature = "all-filters")]

@@ -118,6 +118,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             let rows = quotient::Rows::new(it.rows() as f64, it.k() as f64, it.remainder_bits());
             cell_decay::solve(workload, quotient::HASHED, &rows)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Dsqf(it) => {
             let rows = quotient::Rows::new(it.rows().into(), it.k().into(), it.remainder_bits());
             cell_decay::solve(workload, quotient::SHARED_POOL, &rows)
@@ -178,6 +179,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
         // What is remembered depends on the distribution of importance.
         #[cfg(feature = "all-filters")]
         AnyFilter::Reinsert(_) | AnyFilter::Admit(_) => return None,
+        #[cfg(feature = "all-filters")]
         AnyFilter::FpBuffer(it) => least_recent::buffer(workload, cells, it.q(), it.is_clock()),
     })
 }

@@ -73,6 +73,7 @@ pub fn long_run(spec: &FilterSpec, memory_bits: u64) -> LongRun {
             let rows = quotient::Rows::new(it.rows() as f64, it.k() as f64, it.remainder_bits());
             signatures(&rows)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Dsqf(it) => {
             let rows = quotient::Rows::new(it.rows().into(), it.k().into(), it.remainder_bits());
             signatures(&rows)
