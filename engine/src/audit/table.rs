@@ -437,7 +437,7 @@ mod tests {
         let judged = (0..count).map(|position| JudgedKey {
             position,
             step: 0,
-            fingerprint: Fingerprint(draws.draw(position % 512)),
+            fingerprint: Fingerprint(draws.draw(position % 4096)),
             verdict: Verdict::Seen,
         });
         table.observe(&mut region[..], judged);
