@@ -11,6 +11,8 @@ use crate::stores::{create, key, open, options, shared_cluster};
 const PRODUCERS: usize = 4;
 const KEYS: u64 = 3000;
 const BATCH: usize = 100;
+/// Enough to see two winners on a machine with few cores.
+const RAW_RACES: usize = 60;
 
 /// Lets all producers observe the same keys, batch by batch. Returns how often each key was New.
 fn race(name: &str, options: &CreateOptions) -> Vec<usize> {
@@ -68,9 +70,10 @@ fn exactly_one_producer_is_told_new() {
     let told_new = race("race-claims", &vertical(Recording::Claim));
     assert_eq!(twice(&told_new), 0, "vertical with claims");
     assert!(told_new.iter().filter(|&&it| it == 0).count() <= 3);
-    let told_new = race("race-raw", &vertical(Recording::Atomic));
-    assert!(
-        twice(&told_new) > 0,
-        "without claims, vertical slices let two win"
-    );
+    // Whether messages cross is chance; without claims it happens sooner or later.
+    let crossed = (0..RAW_RACES).any(|round| {
+        let told_new = race(&format!("race-raw-{round}"), &vertical(Recording::Atomic));
+        twice(&told_new) > 0
+    });
+    assert!(crossed, "without claims, vertical slices let two win");
 }
