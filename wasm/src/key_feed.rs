@@ -134,9 +134,7 @@ impl KeyFeed {
     /// Returns the properties of the lines read so far.
     pub fn profile(&self) -> Result<Ts<LineProfile>, JsError> {
         let Found { top, rate, .. } = &self.found;
-        // A count that may be too low by more than itself says nothing.
         let top_keys = top.top(TOP_KEYS).into_iter();
-        let top_keys = top_keys.filter(|(_, count)| *count >= top.max_undercount());
         let lines_over_time = (!rate.counts().is_empty()).then(|| LinesOverTime {
             start_seconds: rate.start_seconds(),
             interval_seconds: rate.width_seconds(),

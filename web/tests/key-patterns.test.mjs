@@ -92,7 +92,7 @@ test('a regular expression: the group is the key, errors are shown, a link resto
     await choice.selectOption({ label: 'A regular expression…' });
     await page.locator('#key-text').fill('(open');
     await page.locator('#key-text').blur();
-    await page.locator('#key-effect', { hasText: 'unclosed group' }).waitFor();
+    await page.locator('#key-error', { hasText: 'unclosed group' }).waitFor();
     await playground.start();
     await playground.message.filter({ hasText: 'unclosed group' }).waitFor();
     await page.locator('#key-text').fill('nowhere to be found');

@@ -67,7 +67,7 @@ test('a selected key has the same cells and verdict as in the command line', asy
   await visit(async (playground) => {
     const { page } = playground;
     await runAllFilters(playground);
-    for (const name of ['blocked', 'aging', 'slot', 'recent', 'dsqf', 'buffer']) {
+    for (const name of ['blocked', 'aging', 'slot', 'recent', 'sqf', 'buffer']) {
       const filter = await choose(playground, name);
       await stepTo(playground, 8);
       const key = page.locator('#inside-recent button').nth(3);

@@ -12,6 +12,8 @@ test('runs after the first one fetch nothing', async () => {
     const { page } = playground;
     await playground.loadSample();
     await playground.run();
+    // The filter beside the title has its own worker.
+    await page.locator('#hero-count', { hasText: /\d/ }).waitFor();
     /** @type {string[]} */
     const requests = [];
     page.on('request', (request) => requests.push(request.url()));

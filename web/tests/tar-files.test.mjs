@@ -54,8 +54,7 @@ test('a tar file chosen as a log is refused when it is examined, run, and for ad
     const refusal = /is a tar file, not a log/;
     for (const name of ['logs.tar', 'logs.tgz']) {
       await playground.choose(createTar(name, ['crawl.log']));
-      const section = page.getByRole('region', { name: 'Key', exact: true });
-      await section.filter({ hasText: `${name} is a tar` }).waitFor();
+      await page.locator('#log-error', { hasText: `${name} is a tar` }).waitFor();
       await playground.start();
       await playground.message.filter({ hasText: `${name} is a tar` }).waitFor();
       await playground.assertOutdated();

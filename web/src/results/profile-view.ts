@@ -64,7 +64,10 @@ export class ProfileView {
   }
 
   #showTop({ profile, lineProfile }: Snapshot): void {
-    const rows = lineProfile.topKeys.map(({ key, count }) =>
+    const { topKeys, topKeysError } = lineProfile;
+    // A count that may be too low by more than itself says nothing.
+    const known = topKeys.filter(({ count }) => count >= topKeysError);
+    const rows = known.map(({ key, count }) =>
       create(
         'tr',
         {},
@@ -74,7 +77,6 @@ export class ProfileView {
       ),
     );
     this.#top.tBodies[0]?.replaceChildren(...rows);
-    const { topKeysError } = lineProfile;
     this.#topNote.textContent =
       topKeysError > 0
         ? `Counted in bounded memory: counts may be too low by up to ${formatCount(topKeysError)}.`
