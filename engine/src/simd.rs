@@ -77,6 +77,11 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
+#[cfg(feature = "all-filters")]
+mod select;
+#[cfg(feature = "all-filters")]
+mod sixteen;
+
 #[cfg(target_arch = "x86_64")]
 pub use {avx2::Avx2, avx512::Avx512};
 

@@ -16,10 +16,10 @@ const DEPENDENT_LOOKAHEAD: usize = LOOKAHEAD / 2;
 /// Returns for how many observations in a row memory is prefetched. A prefetch instruction
 /// works wherever it stands. The reads that replace it in WebAssembly must stand together, so
 /// that the processor can execute many of them at once.
-fn prefetch_burst(filter: &impl Filter) -> usize {
+fn prefetch_burst<F: Filter>(filter: &F) -> usize {
     match cfg!(target_family = "wasm") {
         true => (64 / filter.cache_lines_touched() as usize).max(1),
-        false => 1,
+        false => F::PREFETCH_BURST,
     }
 }
 

@@ -45,7 +45,7 @@ use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
 use super::index_levels::FANOUT;
-use super::minimum_index::{Least, MAX_LEAST, MinimumIndex, first_least};
+use super::minimum_index::{LeastLists, MAX_LEAST, MinimumIndex, first_least};
 use super::parameter::Parameter;
 use super::weighted_index::{Search, WeightedIndex};
 use super::{
@@ -54,6 +54,7 @@ use super::{
 use crate::fingerprint::{Fingerprint, reduce};
 use crate::region::Region;
 use crate::rng::Generator;
+use crate::simd::Vectors;
 
 /// The largest P: the chosen cells are collected before any of them changes.
 const MAX_P: usize = MAX_LEAST;
@@ -247,7 +248,7 @@ impl Ibf {
         registers: &mut Registers,
         index: &MinimumIndex,
     ) {
-        let mut lists = [Least::new(self.p); 2];
+        let mut lists = LeastLists::new(self.p);
         let costs = |group| self.cells.costs(region.bytes(), group);
         let least = index.least_cells(region.bytes(), &mut lists, costs);
         for &cell in least {
@@ -363,6 +364,17 @@ impl Filter for Ibf {
             ),
         ],
     };
+
+    const PREFETCH_BURST: usize = 8;
+    const USES_VECTORS: bool = true;
+
+    #[inline(always)]
+    fn with_vectors(&self, vectors: Vectors) -> Option<Self> {
+        Some(Ibf {
+            cells: self.cells.with_vectors(vectors),
+            ..*self
+        })
+    }
 
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         let scheme = match () {

@@ -9,12 +9,13 @@
 use super::counters::Counters;
 use super::index_levels::{FANOUT, children};
 use super::minimum_index::{Costs, MinimumIndex, NEVER, least};
-use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex, place_of};
+use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex};
 use super::{Registers, Verdict};
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::Region;
+use crate::simd::Vectors;
 
 /// How cells are chosen for deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,7 @@ pub(super) struct ImportanceCells {
     priority_at: usize,
     index: Index,
     bytes: usize,
+    vectors: Vectors,
 }
 
 /// A chosen cell.
@@ -202,6 +204,22 @@ impl ImportanceCells {
             priority_at,
             index,
             bytes,
+            vectors: Vectors::Portable,
+        }
+    }
+
+    /// Returns the same cells, which compute with these vectors.
+    #[inline(always)]
+    pub fn with_vectors(self, vectors: Vectors) -> Self {
+        let index = match self.index {
+            Index::None => Index::None,
+            Index::Weighted(index) => Index::Weighted(index.with_vectors(vectors)),
+            Index::Minimum(index) => Index::Minimum(index.with_vectors(vectors)),
+        };
+        ImportanceCells {
+            index,
+            vectors,
+            ..self
         }
     }
 
@@ -285,7 +303,7 @@ impl ImportanceCells {
     pub fn choice(&self, region: &[u8], search: &Search) -> Choice {
         let group = self.group(region, search.group);
         let weights = self.weights(&group);
-        let (passed, before) = place_of(search.left, |i| weights[i % FANOUT as usize].into());
+        let (passed, before) = self.vectors.place_of(&weights.map(u64::from), search.left);
         // Damaged sums may promise more weight than there is.
         let passed = passed.min(group.count - 1);
         Choice {

@@ -7,6 +7,7 @@ use super::index_levels::{FANOUT, IndexLevels, Level};
 use crate::bytes::{read_u32, write_u32};
 use crate::prefetch::prefetch;
 use crate::region::Region;
+use crate::simd::Vectors;
 
 /// The cost of a cell that must not be found.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -18,6 +19,7 @@ pub(super) struct MinimumIndex {
     /// The cost of each cell in a region of zeros: 0 or [`NEVER`]. Nodes hold the XOR of a cost
     /// with it, so that zeros have the right meaning.
     untouched: u32,
+    vectors: Vectors,
 }
 
 impl MinimumIndex {
@@ -26,7 +28,14 @@ impl MinimumIndex {
         MinimumIndex {
             levels: IndexLevels::new(cells, first_byte, 4, alignment),
             untouched,
+            vectors: Vectors::Portable,
         }
+    }
+
+    /// Returns the same index, which computes with these vectors.
+    #[inline(always)]
+    pub fn with_vectors(self, vectors: Vectors) -> Self {
+        MinimumIndex { vectors, ..self }
     }
 
     /// Returns the first byte behind the nodes.
@@ -59,7 +68,7 @@ impl MinimumIndex {
         Some(node)
     }
 
-    /// Returns the cells with the least costs, of equal ones the first, in no order. `lists`
+    /// Returns the cells with the least costs, of equal ones the first, in rising order. `lists`
     /// decides how many.
     ///
     /// The least cells are in the least groups, of equal ones the first: any other group has as
@@ -69,17 +78,15 @@ impl MinimumIndex {
     pub fn least_cells<'a>(
         &self,
         region: &[u8],
-        lists: &'a mut [Least; 2],
+        lists: &'a mut LeastLists,
         costs_of_group: impl Fn(u64) -> Costs,
     ) -> &'a [u64] {
-        let [mut above, mut below] = lists.each_mut();
-        above.start();
+        lists.start();
         for level in self.levels.all().iter().rev() {
-            below.take_under(above, |parent| self.costs(region, level, parent));
-            std::mem::swap(&mut above, &mut below);
+            lists.descend(self.vectors, |parent| self.costs(region, level, parent));
         }
-        below.take_under(above, costs_of_group);
-        &below.numbers[..below.count]
+        lists.descend(self.vectors, costs_of_group);
+        lists.numbers()
     }
 
     /// Records that a cell of a group changed its cost. `rescan` returns the least cost of the
@@ -158,94 +165,113 @@ pub(super) fn first_least(costs: &Costs) -> Option<u64> {
     first.filter(|_| least != NEVER).map(|first| first as u64)
 }
 
-/// Returns a number whose bit i is set if cost number i is at most a bound.
-#[inline(always)]
-fn at_most(costs: &Costs, bound: u32) -> u32 {
-    let bits = costs.iter().zip(0..);
-    bits.fold(0, |mask, (&cost, i)| mask | u32::from(cost <= bound) << i)
-}
-
-/// The most cells that [`Least`] holds.
+/// The most cells that [`LeastLists`] finds.
 pub(super) const MAX_LEAST: usize = 64;
 
-/// The least of some cells or nodes, in no order. Of equal costs, the smaller number is less.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Least {
-    costs: [u32; MAX_LEAST],
+/// The least nodes of one level, in the order of their numbers, and what is under them. Of equal
+/// costs, the smaller number is less.
+#[derive(Clone, Debug)]
+pub(super) struct LeastLists {
     numbers: [u64; MAX_LEAST],
     count: usize,
+    /// The greatest cost of those; [`NEVER`] if there may be fewer than the limit.
+    greatest: u32,
     limit: usize,
-    /// The place of the greatest, if the list is full.
-    greatest: usize,
+    below: [Costs; MAX_LEAST],
 }
 
-impl Least {
-    /// Returns an empty list with room for so many.
+impl LeastLists {
+    /// Returns lists that find so many cells.
     #[inline(always)]
     pub fn new(limit: usize) -> Self {
-        Least {
-            costs: [NEVER; MAX_LEAST],
+        LeastLists {
             numbers: [0; MAX_LEAST],
             count: 0,
+            greatest: NEVER,
             limit: limit.min(MAX_LEAST),
-            greatest: 0,
+            below: [[0; FANOUT as usize]; MAX_LEAST],
         }
+    }
+
+    #[inline(always)]
+    fn numbers(&self) -> &[u64] {
+        &self.numbers[..self.count]
     }
 
     /// Makes it the list of the node over everything, whose cost is not known.
     #[inline(always)]
     fn start(&mut self) {
-        (self.costs[0], self.numbers[0]) = (NEVER - 1, 0);
+        self.numbers[0] = 0;
         self.count = self.limit.min(1);
-        self.greatest = 0;
+        self.greatest = NEVER;
     }
 
-    /// Makes it the list of the least children of the nodes in another list.
+    /// Makes it the list of the least children of its nodes.
     #[inline(always)]
-    fn take_under(&mut self, parents: &Least, costs: impl Fn(u64) -> Costs) {
-        self.count = 0;
-        // Each of a full list of parents has a child that costs as much as itself.
-        let most = parents.last().map_or(NEVER - 1, |(cost, _)| cost);
-        for &parent in &parents.numbers[..parents.count] {
-            let first = parent * FANOUT;
-            let costs = costs(parent);
-            let bound = match self.last() {
-                None => Some(most),
-                // Of equal costs, a greater number comes too late.
-                Some((cost, number)) if number < first => cost.checked_sub(1),
-                Some((cost, _)) => Some(cost),
-            };
-            let mut candidates = bound.map_or(0, |bound| at_most(&costs, bound));
-            while candidates != 0 {
-                let i = candidates.trailing_zeros();
-                candidates &= candidates - 1;
-                self.offer(first + u64::from(i), costs[i as usize % costs.len()]);
+    fn descend(&mut self, vectors: Vectors, costs: impl Fn(u64) -> Costs) {
+        let (count, limit) = (self.count, self.limit as u32);
+        for (below, &parent) in self.below.iter_mut().zip(&self.numbers[..count]) {
+            *below = costs(parent);
+        }
+        let below = &self.below[..count];
+        let at_most = |bound: u32| -> u32 {
+            let counts = below.iter().map(|it| vectors.at_most(it, bound).count_ones());
+            counts.sum()
+        };
+        // If the list is full, each node has a child that costs as much as itself.
+        let (bound, less) = match self.greatest.checked_sub(1).map(|less| (less, at_most(less))) {
+            _ if self.greatest == NEVER => least_bound(below, limit, at_most),
+            None => (0, 0),
+            Some((_, less)) if less <= limit => (self.greatest, less),
+            Some(_) => least_bound(below, limit, at_most),
+        };
+        // All that cost less than the bound, and the first of those that cost as much.
+        let mut equal_left = limit - less.min(limit);
+        let (mut parents, mut taken) = (self.numbers, 0);
+        for (parent, costs) in parents[..count].iter_mut().zip(below) {
+            let less = bound.checked_sub(1).map_or(0, |it| vectors.at_most(costs, it));
+            let mut left = vectors.at_most(costs, bound);
+            while left != 0 {
+                let lowest = left & left.wrapping_neg();
+                left ^= lowest;
+                let is_equal = lowest & less == 0;
+                if is_equal && equal_left == 0 {
+                    continue;
+                }
+                equal_left -= u32::from(is_equal);
+                self.numbers[taken % MAX_LEAST] =
+                    *parent * FANOUT + u64::from(lowest.trailing_zeros());
+                taken += 1;
             }
         }
+        self.count = taken.min(self.limit);
+        self.greatest = match self.count == self.limit {
+            true => bound,
+            false => NEVER,
+        };
     }
+}
 
-    /// Returns the greatest of a full list.
-    #[inline(always)]
-    fn last(&self) -> Option<(u32, u64)> {
-        let at = self.greatest % MAX_LEAST;
-        (self.count == self.limit && self.limit > 0).then(|| (self.costs[at], self.numbers[at]))
-    }
-
-    #[inline(always)]
-    fn offer(&mut self, number: u64, cost: u32) {
-        let at = match self.last() {
-            None => self.count,
-            Some(last) if last <= (cost, number) => return,
-            Some(_) => self.greatest,
-        } % MAX_LEAST;
-        (self.costs[at], self.numbers[at]) = (cost, number);
-        self.count = (self.count + 1).min(self.limit);
-        if self.count == self.limit {
-            let places = 0..self.limit;
-            let greatest = places.max_by_key(|&at| (self.costs[at], self.numbers[at]));
-            self.greatest = greatest.unwrap_or(0);
+/// Returns the least bound that as many costs as wanted do not exceed, and how many are below it.
+#[inline(always)]
+fn least_bound(below: &[Costs], wanted: u32, at_most: impl Fn(u32) -> u32) -> (u32, u32) {
+    let costs = below.iter().map(least);
+    let lowest = costs.fold(NEVER, |all, it| all.min(it));
+    // Costs that are [`NEVER`] are not wanted. The first bound is most often close to the least.
+    let (mut low, mut high, mut step) = (lowest.min(NEVER - 1), NEVER - 1, 1);
+    while low < high {
+        let middle = match low.checked_add(step - 1) {
+            Some(near) if near < high => near,
+            _ => low + (high - low) / 2,
+        };
+        match at_most(middle) >= wanted {
+            true => high = middle,
+            false => low = middle + 1,
         }
+        step = (2 * step).min(1 << 16);
     }
+    let less = low.checked_sub(1).map_or(0, &at_most);
+    (low, less)
 }
 
 #[cfg(test)]
@@ -288,11 +314,13 @@ mod tests {
                         costs.get(cell).copied().unwrap_or(NEVER)
                     })
                 };
-                let mut lists = [Least::new(limit); 2];
-                let mut found = index.least_cells(&region, &mut lists, of_group).to_vec();
-                found.sort_unstable();
+                let mut lists = LeastLists::new(limit);
                 let expected: Vec<u64> = in_order.iter().map(|&cell| cell as u64).collect();
-                prop_assert_eq!(found, expected);
+                for vectors in Vectors::all_detected() {
+                    let index = index.with_vectors(vectors);
+                    let found = index.least_cells(&region, &mut lists, of_group);
+                    prop_assert_eq!(found, &expected[..]);
+                }
             }
         }
     }

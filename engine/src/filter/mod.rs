@@ -87,6 +87,8 @@ mod quotient_block;
 #[cfg(feature = "all-filters")]
 mod quotient_evidence;
 #[cfg(feature = "all-filters")]
+mod quotient_local;
+#[cfg(feature = "all-filters")]
 mod quotient_rebuild;
 #[cfg(feature = "all-filters")]
 mod quotient_sizes;
@@ -203,6 +205,12 @@ pub trait Filter: Sized {
     fn usual(&self) -> [Option<Self>; 2] {
         [None, None]
     }
+
+    /// For how many observations in a row the loop over a batch prefetches memory. With a large
+    /// memory a prefetch also waits for the address translation. If an observation takes many
+    /// instructions, the processor does not reach the next prefetch meanwhile, and several in a row
+    /// wait together.
+    const PREFETCH_BURST: usize = 1;
 
     /// Whether the loop over a batch is compiled once more for the vector instructions that the
     /// processor may have.

@@ -1,6 +1,6 @@
 //! A quotient filter: a compact table of fingerprints that can grow, forget and be merged.
 //!
-//! **Guarantee.** There are no false negatives until the table is full, at 95 % of its quotients.
+//! **Guarantee.** There are no false negatives until the table is full, at 98 % of its quotients.
 //! The false positive rate is the number of keys divided by the number of possible fingerprints,
 //! exactly. A full table still reports new keys as New but cannot record them, so their repeats
 //! are New again; it never drops more keys than before.
@@ -37,12 +37,16 @@
 //! grows in smaller steps than by doubling. Runs are sorted. The last size is known at creation, so
 //! the fingerprints of the last doublings start long instead of becoming too short.
 
+use std::sync::Arc;
+
+use super::cache_lines::CACHE_LINE_BYTES;
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
-use super::quotient_block::{Blocks, MAX_WIDTH_BITS, SLOTS};
+use super::quotient_block::{Blocks, MAX_WIDTH_BITS};
 use super::quotient_evidence::evidence_of;
+use super::quotient_local::Local;
 use super::quotient_rebuild::{count_union, rebuild};
 use super::quotient_sizes::{SCALES, sizes};
 use super::quotient_table::{QuotientTable, quotients_in};
@@ -54,11 +58,13 @@ use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::{Region, SubRegion};
 use crate::rng::Generator;
+use crate::simd::Vectors;
 
 /// The first byte of the region is the number of the present size, for those who have no registers.
-const HEADER_BYTES: usize = 1;
+/// The blocks begin with a cache line.
+const HEADER_BYTES: usize = CACHE_LINE_BYTES;
 /// A smaller table is not worth a doubling.
-const FEWEST_QUOTIENTS: u64 = SLOTS;
+const FEWEST_QUOTIENTS: u64 = 64;
 const MAX_BITS: u64 = 32;
 const MAX_DOUBLINGS: u64 = 24;
 /// Shorter fingerprints would be divided too often.
@@ -70,8 +76,6 @@ const _: () = assert!(MAX_LONGEST < MAX_WIDTH_BITS as u64);
 const _: () = assert!(MAX_DOUBLINGS as usize * SCALES.len() < 256);
 /// The number of possible fingerprints is less than 2 to this power.
 const FINGERPRINT_BITS: u32 = 62;
-/// A block of at most so many bytes is in three cache lines or less.
-const SMALL_BLOCK: usize = 129;
 /// The register with the number of the present size.
 const SIZE: usize = 0;
 /// The register with the number of keys that were New and could not be recorded.
@@ -82,7 +86,8 @@ const COVERED: usize = 2;
 /// The geometry of a quotient filter: its tables, from the first size to the last.
 #[derive(Clone, Debug)]
 pub struct Quotient {
-    pub(super) tables: Box<[QuotientTable]>,
+    pub(super) tables: Arc<[QuotientTable]>,
+    vectors: Vectors,
     region_bytes: u64,
     /// The number of bits of a fingerprint, behind the point, that stands for one smallest part.
     deepest: u32,
@@ -120,6 +125,33 @@ impl Quotient {
     fn count_recorded(&self, registers: &mut Registers, table: &QuotientTable) {
         *registers.occupied_mut() += 1;
         registers.own_mut()[COVERED] += self.parts(table, 0);
+    }
+
+    /// Observes a key for which other blocks than that of its quotient are needed.
+    #[cold]
+    #[inline(never)]
+    fn observe_in_blocks<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        fingerprint: Fingerprint,
+    ) -> Verdict {
+        let table = self.table(registers);
+        let key = table.locate(fingerprint);
+        let body = &region.bytes()[HEADER_BYTES..];
+        if table.holder(body, key).is_some() {
+            return Verdict::Seen;
+        }
+        let run = table.run(body, key.place().0);
+        let has_room = registers.occupied() < table.capacity();
+        if let Some(run) = run.filter(|_| has_room)
+            && table.insert(&mut Self::body(region), key.place(), run)
+        {
+            self.count_recorded(registers, table);
+        } else {
+            self.record_in_larger(region, registers, fingerprint);
+        }
+        Verdict::New
     }
 
     /// Enlarges the table until a new key has room, and records it. If it has none in a table of
@@ -243,9 +275,7 @@ impl Filter for Quotient {
         let [bits, doublings, longest] =
             ["bits", "doublings", "longest"].map(|name| spec.integer(name) as u32);
         let is_marked = longest < bits + doublings;
-        let last = Blocks {
-            width_bits: bits + u32::from(is_marked),
-        };
+        let last = Blocks::new(bits + u32::from(is_marked));
         let block_bytes = last.bytes() as u64;
         let blocks = (memory_bits / 8).saturating_sub(HEADER_BYTES as u64) / block_bytes;
         if blocks == 0 {
@@ -255,7 +285,7 @@ impl Filter for Quotient {
                 minimum_bits: 8 * (HEADER_BYTES as u64 + block_bytes),
             });
         }
-        let quotients = quotients_in(blocks * SLOTS);
+        let quotients = quotients_in(last.first_of(blocks));
         let bits = bits.min(FINGERPRINT_BITS - 1 - quotients.ilog2());
         let most = (quotients / FEWEST_QUOTIENTS).checked_ilog2().unwrap_or(0);
         let doublings = doublings.min(most);
@@ -265,7 +295,19 @@ impl Filter for Quotient {
         Ok(Quotient {
             region_bytes: (HEADER_BYTES + largest) as u64,
             tables: tables.into(),
+            vectors: Vectors::Portable,
             deepest: FINGERPRINT_BITS - 1 - first.ilog2(),
+        })
+    }
+
+    const USES_VECTORS: bool = true;
+
+    #[inline(always)]
+    fn with_vectors(&self, vectors: Vectors) -> Option<Self> {
+        Some(Quotient {
+            tables: Arc::clone(&self.tables),
+            vectors,
+            ..*self
         })
     }
 
@@ -284,9 +326,9 @@ impl Filter for Quotient {
     fn recount(&self, region: &[u8]) -> u64 {
         let table = self.table_in(region);
         let body = &region[HEADER_BYTES..];
-        (0..table.slots())
-            .filter(|&slot| table.is_used(body, slot))
-            .count() as u64
+        (0..table.blocks())
+            .map(|block| u64::from(table.used(body, block)))
+            .sum()
     }
 
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
@@ -323,23 +365,21 @@ impl Filter for Quotient {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let table = *self.table(registers);
+        let table = self.table(registers);
         let key = table.locate(observation.fingerprint);
-        let body = &region.bytes()[HEADER_BYTES..];
-        let place = key.place();
-        let run = table.run(body, place.0);
-        if table.holder(body, key, run).is_some() {
-            return Verdict::Seen;
-        }
+        let place = match table.look_up(&region.bytes()[HEADER_BYTES..], key, self.vectors) {
+            Local::Held => return Verdict::Seen,
+            Local::Absent(place) => Some(place),
+            Local::Unknown => None,
+        };
         let has_room = registers.occupied() < table.capacity();
-        if let Some(run) = run.filter(|_| has_room)
-            && table.insert(&mut Self::body(region), place, run)
+        if let Some(place) = place.filter(|_| has_room)
+            && table.insert_local(&mut Self::body(region), place)
         {
-            self.count_recorded(registers, &table);
-        } else {
-            self.record_in_larger(region, registers, observation.fingerprint);
+            self.count_recorded(registers, table);
+            return Verdict::New;
         }
-        Verdict::New
+        self.observe_in_blocks(region, registers, observation.fingerprint)
     }
 
     #[inline(always)]
@@ -347,8 +387,11 @@ impl Filter for Quotient {
         let table = self.table(registers);
         let key = table.locate(fingerprint);
         let body = &region[HEADER_BYTES..];
-        let run = table.run(body, key.place().0);
-        Verdict::seen_if(table.holder(body, key, run).is_some())
+        match table.look_up(body, key, self.vectors) {
+            Local::Held => Verdict::Seen,
+            Local::Absent(_) => Verdict::New,
+            Local::Unknown => Verdict::seen_if(table.holder(body, key).is_some()),
+        }
     }
 
     /// Other keys with the same fingerprint go with it.
@@ -361,8 +404,7 @@ impl Filter for Quotient {
         let table = self.table(registers);
         let key = table.locate(fingerprint);
         let body = &region.bytes()[HEADER_BYTES..];
-        let holder = table.holder(body, key, table.run(body, key.place().0));
-        let removed = holder.and_then(|it| table.remove(&mut Self::body(region), it));
+        let removed = table.holder(body, key).and_then(|it| table.remove(&mut Self::body(region), it));
         let Some(age) = removed else {
             return Verdict::New;
         };
@@ -372,12 +414,12 @@ impl Filter for Quotient {
     }
 
     fn cell_layout(&self) -> CellLayout {
-        let widest = self.tables.iter().map(|it| it.layout().width_bits).max();
+        let widest = self.tables.iter().map(|it| it.layout().width_bits()).max();
         CellLayout {
             cell: "slot",
             content: "fingerprint",
             row: "run",
-            row_cells: SLOTS,
+            row_cells: self.last_table().layout().slots().into(),
             max_value: 1 << widest.unwrap_or(0),
             loss: "not recorded, because the table was full",
         }
@@ -454,20 +496,13 @@ impl Filter for Quotient {
         let table = self.table_in(region);
         let (quotient, _) = table.locate(fingerprint).place();
         let layout = table.layout();
-        let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
-        prefetch(region, block);
-        if layout.bytes() <= SMALL_BLOCK {
-            // All of it: slots are moved up.
-            prefetch(region, block + 64);
-            prefetch(region, block + layout.bytes() - 1);
-        } else {
-            let slot = HEADER_BYTES + (layout.slot_bit(quotient) / 8) as usize;
-            prefetch(region, block + 16);
-            prefetch(region, slot + 8);
+        let block = HEADER_BYTES + layout.byte_of(layout.block_of(quotient));
+        for line in (0..layout.bytes()).step_by(CACHE_LINE_BYTES) {
+            prefetch(region, block + line);
         }
     }
 
-    /// The more slots the runs before a block reach into it, the further away is a free slot.
+    /// If the last slots of a block are in use, the next block may be needed too.
     #[inline(always)]
     fn prefetch_dependent(
         &self,
@@ -476,17 +511,18 @@ impl Filter for Quotient {
         _: Generator,
         fingerprint: Fingerprint,
     ) {
+        const LAST_SLOTS: u32 = 3;
         let table = self.table(registers);
+        // In an emptier table few blocks are full.
+        if 2 * registers.occupied() < table.capacity() {
+            return;
+        }
         let (quotient, _) = table.locate(fingerprint).place();
         let layout = table.layout();
-        let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
-        if quotient % SLOTS + 8 * u64::from(region[block]) >= SLOTS {
-            let next = block + layout.bytes();
-            prefetch(region, next);
-            prefetch(region, next + 64);
-            if layout.bytes() <= SMALL_BLOCK {
-                prefetch(region, next + layout.bytes() - 1);
-            }
-        }
+        let block = layout.block_of(quotient);
+        let ends = table.metadata(&region[HEADER_BYTES..], block).ends;
+        let is_full = ends >> (layout.slots() - LAST_SLOTS) != 0;
+        // Without a branch, which would be mispredicted.
+        prefetch(region, HEADER_BYTES + layout.byte_of(block + u64::from(is_full)));
     }
 }

@@ -1,104 +1,258 @@
-//! One block of a quotient table: 64 slots with their metadata, in bytes.
+//! One block of a quotient table: slots with their metadata, in whole cache lines.
 //!
 //! ```text
-//! byte 0        1             9             17
-//!      offset   64 occupied   64 run ends   64 remainders of `width` bits, packed
+//! bit 0        8             8 + s         8 + 2s
+//!     offset   s occupied    s run ends    s remainders of `width` bits, packed
 //! ```
 //!
-//! *Occupied* bit i says that some key has the quotient 64·block + i. *Run end* bit i says that slot
+//! *Occupied* bit i says that some key has the quotient s·block + i. *Run end* bit i says that slot
 //! i of this block holds the last remainder of a run. The *offset* is the number of slots, counted
-//! from the first slot of the block, that the runs of all earlier quotients reach into it and beyond
-//! it; 255 stands for 255 and more.
+//! from the first slot of the block, that the runs of the quotients of all earlier blocks use in it
+//! and beyond it; 255 stands for 255 and more. The slots in use are the first ones of the block;
+//! all bits of the others are 0.
 //!
-//! The remainders of a block are exactly `width` words of 64 bits, so that slots are moved by whole
-//! words. Functions here take the bytes of several blocks and the number of one of them.
+//! There are as many slots as fit into the cache lines of a block, but at most 56, so that all
+//! metadata are in 128 bits. With remainders of 13 bits, 33 slots are in one cache line.
 
 use crate::bytes::{read_u64, write_u64};
+use crate::simd::Vectors;
 
-/// The number of slots of a block.
-pub(super) const SLOTS: u64 = 64;
 /// An offset of at least this is stored as this.
 pub(super) const LONG_OFFSET: u8 = u8::MAX;
 /// The largest width of a remainder: one that starts at any bit of a byte fits into eight bytes.
 pub(super) const MAX_WIDTH_BITS: u32 = 57;
 
-const OCCUPIED_AT: usize = 1;
-const ENDS_AT: usize = 9;
-const REMAINDERS_AT: usize = 17;
+const OFFSET_BITS: u32 = 8;
 const WORD_BITS: u32 = u64::BITS;
+const MAX_SLOTS: u32 = 56;
+/// The sizes of a block in bytes. With fewer slots, more blocks would be full.
+const SIZES: [u32; 4] = [32, 64, 128, 192];
+const FEWEST_SLOTS: u32 = 24;
 
 /// Where the parts of a block are, for remainders of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// The number of bits of a remainder, from 1 to [`MAX_WIDTH_BITS`].
-    pub width_bits: u32,
+    width_bits: u32,
+    slots: u32,
+    bytes: u32,
+    /// 2^64 divided by the number of slots, rounded up.
+    reciprocal: u64,
+}
+
+/// The metadata of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Metadata {
+    /// The offset as it is stored.
+    pub offset: u8,
+    /// The occupied bits.
+    pub occupied: u64,
+    /// The run ends.
+    pub ends: u64,
+}
+
+/// The slots of a run that begins and ends in the block of its quotient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LocalRun {
+    /// The first slot, or where it would be.
+    pub start: u32,
+    /// The number of slots; 0 if the quotient has no run.
+    pub length: u32,
+}
+
+impl Metadata {
+    /// Returns the run of a quotient, given its number in the block. None if some of it is, or would
+    /// be, in a later block.
+    #[inline(always)]
+    pub fn local_run(&self, bit: u32, slots: u32, vectors: Vectors) -> Option<LocalRun> {
+        let offset = u32::from(self.offset);
+        let runs_before = (self.occupied & ((1 << bit) - 1)).count_ones();
+        // Shifts by 64 or more do not matter: such an offset is behind all slots.
+        let ends = self.ends.wrapping_shr(offset);
+        // A bit for the first slot of each run, and for the slot behind the last run.
+        let starts = ends << 1 | 1;
+        if offset >= slots || starts.count_ones() <= runs_before {
+            return None;
+        }
+        let start = vectors.select(starts, runs_before);
+        let is_occupied = (self.occupied >> bit & 1) as u32;
+        let length = is_occupied * ((ends >> start).trailing_zeros() + 1);
+        let is_inside = offset + start + length.max(1) <= slots;
+        is_inside.then_some(LocalRun {
+            start: offset + start,
+            length,
+        })
+    }
+
+    /// Moves the run ends from a slot on up by one.
+    #[inline(always)]
+    pub fn insert_end(&mut self, slot: u32, is_end: bool) {
+        let below = self.ends & ((1 << slot) - 1);
+        self.ends = below | (self.ends ^ below) << 1 | u64::from(is_end) << slot;
+    }
+
+    /// Returns the number of slots in use; all if a run goes on in the next block.
+    #[inline(always)]
+    pub fn used(&self, slots: u32) -> u32 {
+        let offset = u32::from(self.offset);
+        let own_ends = self.ends.wrapping_shr(offset).count_ones();
+        match offset >= slots || own_ends < self.occupied.count_ones() {
+            true => slots,
+            false => (WORD_BITS - self.ends.leading_zeros()).max(offset),
+        }
+    }
 }
 
 impl Blocks {
+    /// Returns the smallest blocks with enough slots of so many bits, from 1 to
+    /// [`MAX_WIDTH_BITS`].
+    pub const fn new(width_bits: u32) -> Self {
+        let (mut slots, mut size) = (0, 0);
+        while slots < FEWEST_SLOTS && size < SIZES.len() {
+            slots = (8 * SIZES[size] - OFFSET_BITS) / (width_bits + 2);
+            size += 1;
+        }
+        if slots > MAX_SLOTS {
+            slots = MAX_SLOTS;
+        }
+        Blocks {
+            width_bits,
+            slots,
+            bytes: SIZES[size - 1],
+            reciprocal: u64::MAX / slots as u64 + 1,
+        }
+    }
+
+    /// Returns the number of bits of a remainder.
+    #[inline(always)]
+    pub fn width_bits(self) -> u32 {
+        self.width_bits
+    }
+
+    /// Returns the number of slots of a block, which is also its number of quotients.
+    #[inline(always)]
+    pub fn slots(self) -> u32 {
+        self.slots
+    }
+
     /// Returns the size of a block.
     #[inline(always)]
     pub fn bytes(self) -> usize {
-        REMAINDERS_AT + 8 * self.width_bits as usize
+        self.bytes as usize
     }
 
+    /// Returns the block of a slot or quotient, and its number there. Exact below 2^58.
     #[inline(always)]
-    fn start(self, block: u64) -> usize {
+    pub fn split(self, slot: u64) -> (u64, u32) {
+        let block = ((u128::from(slot) * u128::from(self.reciprocal)) >> WORD_BITS) as u64;
+        (block, (slot - self.first_of(block)) as u32)
+    }
+
+    /// Returns the block of a slot or quotient.
+    #[inline(always)]
+    pub fn block_of(self, slot: u64) -> u64 {
+        self.split(slot).0
+    }
+
+    /// Returns the first slot or quotient of a block.
+    #[inline(always)]
+    pub fn first_of(self, block: u64) -> u64 {
+        block * u64::from(self.slots)
+    }
+
+    /// Returns the first byte of a block, which is its offset.
+    #[inline(always)]
+    pub fn byte_of(self, block: u64) -> usize {
         block as usize * self.bytes()
     }
 
-    /// Returns the byte of the offset, which is the first of the block.
-    #[inline(always)]
-    pub fn offset_at(self, block: u64) -> usize {
-        self.start(block)
+    /// Returns the first of the occupied bits.
+    pub fn occupied_bit(self, block: u64) -> u64 {
+        8 * self.byte_of(block) as u64 + u64::from(OFFSET_BITS)
     }
 
-    /// Returns the first byte of the occupied bits.
-    #[inline(always)]
-    pub fn occupied_at(self, block: u64) -> usize {
-        self.start(block) + OCCUPIED_AT
-    }
-
-    /// Returns the first byte of the run ends.
-    #[inline(always)]
-    pub fn ends_at(self, block: u64) -> usize {
-        self.start(block) + ENDS_AT
+    /// Returns the first of the run ends.
+    pub fn ends_bit(self, block: u64) -> u64 {
+        self.occupied_bit(block) + u64::from(self.slots)
     }
 
     /// Returns the first bit of a slot.
-    #[inline(always)]
     pub fn slot_bit(self, slot: u64) -> u64 {
-        let first = 8 * (self.start(slot / SLOTS) + REMAINDERS_AT) as u64;
-        first + slot % SLOTS * u64::from(self.width_bits)
+        let (block, slot) = self.split(slot);
+        8 * self.byte_of(block) as u64 + u64::from(self.bit_in_block(slot))
     }
 
-    /// Returns the occupied bits of a block.
+    /// Returns the first bit of a slot, counted in its block.
     #[inline(always)]
-    pub fn occupied(self, bytes: &[u8], block: u64) -> u64 {
-        read_u64(bytes, self.occupied_at(block))
+    fn bit_in_block(self, slot: u32) -> u32 {
+        OFFSET_BITS + 2 * self.slots + slot * self.width_bits
     }
 
-    /// Returns the run ends of a block.
+    /// Returns the bytes of a block.
     #[inline(always)]
-    pub fn ends(self, bytes: &[u8], block: u64) -> u64 {
-        read_u64(bytes, self.ends_at(block))
+    pub fn block(self, bytes: &[u8], block: u64) -> &[u8] {
+        let at = self.byte_of(block);
+        &bytes[at..at + self.bytes()]
     }
 
-    /// Sets or clears the occupied bit of a quotient.
+    /// Returns the bytes of a block.
     #[inline(always)]
-    pub fn set_occupied(self, bytes: &mut [u8], quotient: u64, value: bool) {
-        set_bit_at(bytes, self.occupied_at(quotient / SLOTS), quotient, value);
+    pub fn block_mut(self, bytes: &mut [u8], block: u64) -> &mut [u8] {
+        let at = self.byte_of(block);
+        &mut bytes[at..at + self.bytes()]
     }
 
-    /// Sets or clears the run end of a slot.
     #[inline(always)]
-    pub fn set_end(self, bytes: &mut [u8], slot: u64, value: bool) {
-        set_bit_at(bytes, self.ends_at(slot / SLOTS), slot, value);
+    fn slots_mask(self) -> u64 {
+        (1 << self.slots) - 1
     }
 
-    /// Whether a slot holds the last remainder of a run.
+    /// Returns the metadata of a block, given its bytes.
     #[inline(always)]
-    pub fn is_end(self, bytes: &[u8], slot: u64) -> bool {
-        self.ends(bytes, slot / SLOTS) >> (slot % SLOTS) & 1 == 1
+    pub fn metadata(self, block: &[u8]) -> Metadata {
+        let ends_bit = OFFSET_BITS + self.slots;
+        let at = ends_bit / 8;
+        let occupied = read_u64(block, 1);
+        Metadata {
+            offset: block[0],
+            occupied: occupied & self.slots_mask(),
+            ends: read_u64(block, at as usize) >> (ends_bit - 8 * at) & self.slots_mask(),
+        }
+    }
+
+    /// Returns the metadata as they are in the first bits of a block.
+    #[inline(always)]
+    fn packed(self, metadata: Metadata) -> u128 {
+        u128::from(metadata.offset)
+            | u128::from(metadata.occupied) << OFFSET_BITS
+            | u128::from(metadata.ends) << (OFFSET_BITS + self.slots)
+    }
+
+    #[inline(always)]
+    fn packed_mask(self) -> u128 {
+        (1 << self.bit_in_block(0)) - 1
+    }
+
+    /// Writes the metadata of a block, given its bytes.
+    pub fn set_metadata(self, block: &mut [u8], metadata: Metadata) {
+        let mut words = [read_u64(block, 0), read_u64(block, 8)];
+        self.replace_metadata(&mut words, metadata);
+        write_u64(block, 0, words[0]);
+        write_u64(block, 8, words[1]);
+    }
+
+    /// Changes the metadata of a block.
+    pub fn change(self, bytes: &mut [u8], block: u64, how: impl FnOnce(&mut Metadata)) {
+        let bytes = self.block_mut(bytes, block);
+        let mut metadata = self.metadata(bytes);
+        how(&mut metadata);
+        self.set_metadata(bytes, metadata);
+    }
+
+    #[inline(always)]
+    fn replace_metadata(self, words: &mut [u64], metadata: Metadata) {
+        let old = u128::from(words[0]) | u128::from(words[1]) << WORD_BITS;
+        let new = old & !self.packed_mask() | self.packed(metadata);
+        (words[0], words[1]) = (new as u64, (new >> WORD_BITS) as u64);
     }
 
     #[inline(always)]
@@ -106,197 +260,158 @@ impl Blocks {
         (1 << self.width_bits) - 1
     }
 
-    /// Returns eight bytes that contain a slot, and its first bit in them.
+    /// Returns eight bytes of a block that contain a slot, and its first bit in them.
     #[inline(always)]
-    fn window(self, length: usize, slot: u64) -> (usize, u32) {
-        let bit = self.slot_bit(slot);
-        // At the end of the bytes the window is moved back to stay inside.
-        let at = ((bit / 8) as usize).min(length - 8);
-        (at, (bit - 8 * at as u64) as u32)
+    fn window(self, slot: u32) -> (usize, u32) {
+        let bit = self.bit_in_block(slot);
+        // At the end of the block the window is moved back to stay inside.
+        let at = (bit / 8).min(self.bytes - 8);
+        (at as usize, bit - 8 * at)
+    }
+
+    /// Returns the remainder in a slot of a block, given its bytes.
+    #[inline(always)]
+    pub fn remainder_in(self, block: &[u8], slot: u32) -> u64 {
+        let (at, shift) = self.window(slot);
+        read_u64(block, at) >> shift & self.mask()
+    }
+
+    /// Returns how many remainders of a run are less than a value, and whether one is equal. All of
+    /// the run is compared: it is short, and the answer must not depend on the order in a damaged
+    /// run. The common lengths need no branch.
+    #[inline(always)]
+    pub fn compare(self, block: &[u8], run: LocalRun, value: u64) -> (u32, bool) {
+        const PAIR: u32 = 2;
+        let (mut less, mut equals) = (0, 0);
+        if PAIR * self.width_bits > MAX_WIDTH_BITS || run.length > 2 * PAIR {
+            for slot in run.start..run.start + run.length {
+                let remainder = self.remainder_in(block, slot);
+                less += u32::from(remainder < value);
+                equals += u32::from(remainder == value);
+            }
+        } else {
+            for first in [0, PAIR] {
+                let (at, shift) = self.window(run.start + first);
+                // Behind the last slot anything is read, and not used.
+                let pair = read_u64(block, at).wrapping_shr(shift);
+                for (number, remainder) in [(first, pair), (first + 1, pair >> self.width_bits)] {
+                    let remainder = remainder & self.mask();
+                    let counts = number < run.length;
+                    less += u32::from(counts & (remainder < value));
+                    equals += u32::from(counts & (remainder == value));
+                }
+            }
+        }
+        (less, equals > 0)
     }
 
     /// Returns the remainder in a slot.
     #[inline(always)]
     pub fn remainder(self, bytes: &[u8], slot: u64) -> u64 {
-        let (at, shift) = self.window(bytes.len(), slot);
-        read_u64(bytes, at) >> shift & self.mask()
+        let (block, slot) = self.split(slot);
+        self.remainder_in(self.block(bytes, block), slot)
     }
 
-    /// Writes the remainder of a slot.
+    /// Writes the remainder of a slot of a block, given its bytes.
     #[inline(always)]
-    pub fn set_remainder(self, bytes: &mut [u8], slot: u64, remainder: u64) {
-        let (at, shift) = self.window(bytes.len(), slot);
-        let others = read_u64(bytes, at) & !(self.mask() << shift);
-        write_u64(bytes, at, others | remainder << shift);
+    pub fn set_remainder(self, block: &mut [u8], slot: u32, remainder: u64) {
+        let (at, shift) = self.window(slot);
+        let others = read_u64(block, at) & !(self.mask() << shift);
+        write_u64(block, at, others | remainder << shift);
     }
 
-    /// Moves the slots `first..free` up by one and puts a remainder and its run end into `first`.
-    /// `free` is overwritten.
+    /// Moves the remainders of a block from a slot on up by one, puts one into the slot, and
+    /// replaces the metadata. The last slot must hold 0.
     #[inline(always)]
-    pub fn insert(self, bytes: &mut [u8], first: u64, free: u64, remainder: u64, is_end: bool) {
-        let lowest = first / SLOTS;
-        for block in (lowest..=free / SLOTS).rev() {
-            let (from, carried) = match block == lowest {
-                true => (first % SLOTS, (remainder, is_end)),
-                false => {
-                    let below = block * SLOTS - 1;
-                    let carried = (self.remainder(bytes, below), self.is_end(bytes, below));
-                    (0, carried)
-                }
-            };
-            let to = (free - block * SLOTS).min(SLOTS - 1);
-            let ends_at = self.ends_at(block);
-            let ends = read_u64(bytes, ends_at);
-            let moved = ends << 1 & !(1 << from) | u64::from(carried.1) << from;
-            let changed = span(from, to + 1);
-            write_u64(bytes, ends_at, ends & !changed | moved & changed);
-            self.move_up(bytes, block, from, to);
-            self.set_remainder(bytes, block * SLOTS + from, carried.0);
+    pub fn insert(self, block: &mut [u8], slot: u32, remainder: u64, metadata: Metadata) {
+        match block.len() {
+            32 => self.insert_words::<4>(block, slot, remainder, metadata),
+            64 => self.insert_words::<8>(block, slot, remainder, metadata),
+            128 => self.insert_words::<16>(block, slot, remainder, metadata),
+            _ => self.insert_words::<24>(block, slot, remainder, metadata),
         }
     }
 
-    /// Moves the slots `from..to` of a block up by one. The contents of `from` do not matter then.
     #[inline(always)]
-    fn move_up(self, bytes: &mut [u8], block: u64, from: u64, to: u64) {
-        // In a damaged table, `to` may be before `from`.
-        if from >= to {
-            return;
+    fn insert_words<const WORDS: usize>(
+        self,
+        block: &mut [u8],
+        slot: u32,
+        remainder: u64,
+        metadata: Metadata,
+    ) {
+        let (bit, width) = (self.bit_in_block(slot), self.width_bits);
+        let mut words: [u64; WORDS] = read_words(block);
+        self.replace_metadata(&mut words, metadata);
+        let inserted = u128::from(remainder) << (bit % WORD_BITS);
+        let first = (bit / WORD_BITS) as usize;
+        // Plain loops over all words: the compiler makes vector instructions of them.
+        let (mut result, mut below) = ([0; WORDS], 0);
+        for i in 0..WORDS {
+            let moves = from_bit(bit, i);
+            let moved = words[i] & moves;
+            let carried = below >> (WORD_BITS - width);
+            let low = if i == first { inserted as u64 } else { 0 };
+            let high = if i == first + 1 { (inserted >> WORD_BITS) as u64 } else { 0 };
+            result[i] = words[i] & !moves | moved << width | carried | low | high;
+            below = moved;
         }
-        let width = self.width_bits;
-        let (low_bit, high_bit) = (from as u32 * width, (to as u32 + 1) * width);
-        let (low, high) = (low_bit / WORD_BITS, (high_bit - 1) / WORD_BITS);
-        let area = self.start(block) + REMAINDERS_AT;
-        let words = &mut bytes[area + 8 * low as usize..area + 8 * (high as usize + 1)];
-        let last = words.len() - 8;
-        let (first_word, last_word) = (read_u64(words, 0), read_u64(words, last));
-        let mut word = last_word;
-        for at in (8..=last).rev().step_by(8) {
-            let below = read_u64(words, at - 8);
-            write_u64(words, at, word << width | below >> (WORD_BITS - width));
-            word = below;
-        }
-        write_u64(words, 0, word << width);
-        // The slots before and behind, in the same words, stay.
-        let behind = !part(high, 0, high_bit);
-        write_u64(
-            words,
-            last,
-            read_u64(words, last) & !behind | last_word & behind,
-        );
-        let before = part(low, 0, low_bit);
-        write_u64(words, 0, read_u64(words, 0) & !before | first_word & before);
+        write_words(block, &result);
     }
 
-    /// Moves the slots after `removed` up to `last` down by one and empties `last`.
-    pub fn remove(self, bytes: &mut [u8], removed: u64, last: u64) {
-        let lowest = removed / SLOTS;
-        for block in lowest..=last / SLOTS {
-            let from = match block == lowest {
-                true => removed % SLOTS,
-                false => 0,
-            };
-            let to = (last - block * SLOTS).min(SLOTS - 1);
-            let (remainder, is_end) = match block == last / SLOTS {
-                true => (0, false),
-                false => {
-                    let above = (block + 1) * SLOTS;
-                    (self.remainder(bytes, above), self.is_end(bytes, above))
-                }
-            };
-            let ends_at = self.ends_at(block);
-            let ends = read_u64(bytes, ends_at);
-            let moved = ends >> 1 & !(1 << to) | u64::from(is_end) << to;
-            let changed = span(from, to + 1);
-            write_u64(bytes, ends_at, ends & !changed | moved & changed);
-            self.move_down(bytes, block, from, to);
-            self.set_remainder(bytes, block * SLOTS + to, remainder);
+    /// Moves the remainders of a block after a slot down by one, puts 0 into the last slot, and
+    /// replaces the metadata.
+    pub fn remove(self, block: &mut [u8], slot: u32, metadata: Metadata) {
+        match block.len() {
+            32 => self.remove_words::<4>(block, slot, metadata),
+            64 => self.remove_words::<8>(block, slot, metadata),
+            128 => self.remove_words::<16>(block, slot, metadata),
+            _ => self.remove_words::<24>(block, slot, metadata),
         }
     }
 
-    /// Moves the slots after `from` up to `to` of a block down by one.
-    fn move_down(self, bytes: &mut [u8], block: u64, from: u64, to: u64) {
-        let width = self.width_bits;
-        let (low_bit, high_bit) = (from as u32 * width, (to as u32 + 1) * width);
-        let (low, high) = (low_bit / WORD_BITS, (high_bit - 1) / WORD_BITS);
-        let area = self.start(block) + REMAINDERS_AT;
-        let word_at = |word: u32| area + 8 * word as usize;
-        for index in low..=high {
-            let word = read_u64(bytes, word_at(index));
-            let above = match index == high {
-                true => 0,
-                false => read_u64(bytes, word_at(index + 1)),
-            };
-            let moved = word >> width | above << (WORD_BITS - width);
-            let changed = part(index, low_bit, high_bit);
-            write_u64(bytes, word_at(index), word & !changed | moved & changed);
+    fn remove_words<const WORDS: usize>(self, block: &mut [u8], slot: u32, metadata: Metadata) {
+        let (bit, width) = (self.bit_in_block(slot), self.width_bits);
+        let mut words: [u64; WORDS] = read_words(block);
+        self.replace_metadata(&mut words, metadata);
+        let mut above = 0;
+        for i in (0..WORDS).rev() {
+            let moved = words[i] & from_bit(bit + width, i);
+            words[i] = words[i] & !from_bit(bit, i) | moved >> width | above;
+            above = moved << (WORD_BITS - width);
         }
+        write_words(block, &words);
+        // Behind the last slot all bits are 0, unless the block is damaged.
+        self.set_remainder(block, self.slots - 1, 0);
     }
 }
 
-/// Returns a word with the bits `from..to` set.
+/// Returns the bits of word number `index` that are at or after a bit of all words.
 #[inline(always)]
-pub(super) fn span(from: u64, to: u64) -> u64 {
-    let below = |bit: u64| match bit {
-        64.. => u64::MAX,
-        _ => (1 << bit) - 1,
-    };
-    below(to) & !below(from)
-}
-
-/// Returns the bits of word number `index` that are among the bits `from..to` of all words.
-#[inline(always)]
-fn part(index: u32, from: u32, to: u32) -> u64 {
-    let first = index * WORD_BITS;
-    let within = |bit: u32| u64::from(bit.saturating_sub(first).min(WORD_BITS));
-    span(within(from), within(to))
+fn from_bit(bit: u32, index: usize) -> u64 {
+    let inside = bit.saturating_sub(WORD_BITS * index as u32);
+    match inside < WORD_BITS {
+        true => u64::MAX << inside,
+        false => 0,
+    }
 }
 
 #[inline(always)]
-fn set_bit_at(bytes: &mut [u8], at: usize, index: u64, value: bool) {
-    let byte = &mut bytes[at + (index % SLOTS / 8) as usize];
-    let bit = 1 << (index % 8);
-    match value {
-        true => *byte |= bit,
-        false => *byte &= !bit,
+fn read_words<const WORDS: usize>(block: &[u8]) -> [u64; WORDS] {
+    let (block, mut words) = (&block[..8 * WORDS], [0; WORDS]);
+    for (i, word) in words.iter_mut().enumerate() {
+        *word = read_u64(block, 8 * i);
     }
+    words
 }
 
-/// Returns the position of the set bit number `rank`, counted from 0. The word has more than `rank`
-/// set bits.
 #[inline(always)]
-pub(super) fn select(word: u64, rank: u32) -> u32 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const TOPS: u64 = ONES << 7;
-    // The number of set bits in each byte, then in each byte and all lower ones.
-    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
-    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-    let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
-    // The top bit of each byte whose sum is above the rank.
-    let reached = ((sums | TOPS) - ONES * u64::from(rank + 1)) & TOPS;
-    let byte = reached.trailing_zeros() & !7;
-    let before = (sums << 8 >> byte) as u8;
-    let rest = (word >> byte) as u8;
-    byte + u32::from(SELECT_IN_BYTE[(rank - u32::from(before)) as usize & 7][rest as usize])
-}
-
-/// The position of the set bit number r of each byte, by r. A loop would take a different number of
-/// steps each time, which a processor cannot predict.
-static SELECT_IN_BYTE: [[u8; 256]; 8] = {
-    let mut table = [[0; 256]; 8];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut bit, mut rank) = (0, 0);
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[rank][byte] = bit as u8;
-                rank += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
+fn write_words<const WORDS: usize>(block: &mut [u8], words: &[u64; WORDS]) {
+    let block = &mut block[..8 * WORDS];
+    for (i, &word) in words.iter().enumerate() {
+        write_u64(block, 8 * i, word);
     }
-    table
-};
+}
 
 #[cfg(test)]
 mod tests {
@@ -304,52 +419,91 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_block_holds_its_parts_and_wastes_little() {
+        for width in 1..=MAX_WIDTH_BITS {
+            let blocks = Blocks::new(width);
+            let used = blocks.bit_in_block(blocks.slots);
+            assert!(used <= 8 * blocks.bytes, "{width}");
+            assert!((FEWEST_SLOTS..=MAX_SLOTS).contains(&blocks.slots), "{width}");
+            if width >= 3 {
+                assert!(100 * used >= 88 * 8 * blocks.bytes, "{width}: {used} of {blocks:?}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
-        fn select_agrees_with_a_search_bit_by_bit(word: u64, sparse: u64) {
-            for word in [word, word & sparse, word | sparse, u64::MAX] {
-                let bits = (0..64).filter(|bit| word >> bit & 1 == 1);
-                for (rank, bit) in bits.enumerate() {
-                    prop_assert_eq!(select(word, rank as u32), bit);
-                }
-            }
+        fn a_slot_is_in_one_block(width in 1..=MAX_WIDTH_BITS, slot in 0u64..1 << 58) {
+            let blocks = Blocks::new(width);
+            let (block, rest) = blocks.split(slot);
+            prop_assert_eq!(block, slot / u64::from(blocks.slots));
+            prop_assert_eq!(u64::from(rest), slot % u64::from(blocks.slots));
         }
 
         /// Slots are inserted and removed as in a vector.
         #[test]
         fn slots_move_like_the_elements_of_a_vector(
-            width in 1..=MAX_WIDTH_BITS, seed in proptest::collection::vec(any::<(u64, bool)>(), 192),
-            changes in proptest::collection::vec((any::<bool>(), 0u64..192, 0u64..192, any::<(u64, bool)>()), 1..30),
+            width in 1..=MAX_WIDTH_BITS,
+            changes in proptest::collection::vec(
+                (0..3, any::<u32>(), any::<u64>(), any::<u8>(), any::<u64>(), any::<u64>()), 1..100),
         ) {
-            let blocks = Blocks { width_bits: width };
-            let mask = blocks.mask();
-            let mut bytes = vec![0xa5; 3 * blocks.bytes()];
-            let mut model: Vec<(u64, bool)> =
-                seed.iter().map(|(value, end)| (value & mask, *end)).collect();
-            for (slot, &(remainder, end)) in (0..).zip(&model) {
-                blocks.set_remainder(&mut bytes, slot, remainder);
-                blocks.set_end(&mut bytes, slot, end);
-            }
-            for (inserts, a, b, (remainder, end)) in changes {
-                let (low, high) = (a.min(b), a.max(b));
-                let changed = &mut model[low as usize..=high as usize];
-                if inserts {
-                    changed.rotate_right(1);
-                    changed[0] = (remainder & mask, end);
-                    blocks.insert(&mut bytes, low, high, remainder & mask, end);
+            let blocks = Blocks::new(width);
+            let mut bytes = vec![0; blocks.bytes()];
+            let mut model: Vec<u64> = Vec::new();
+            for (kind, at, value, offset, occupied, ends) in changes {
+                let (value, mask) = (value & blocks.mask(), blocks.slots_mask());
+                let (occupied, ends) = (occupied & mask, ends & mask);
+                let metadata = Metadata { offset, occupied, ends };
+                let count = model.len() as u32;
+                if kind > 0 && count < blocks.slots {
+                    let at = at % (count + 1);
+                    model.insert(at as usize, value);
+                    blocks.insert(&mut bytes, at, value, metadata);
+                } else if count > 0 {
+                    model.remove((at % count) as usize);
+                    blocks.remove(&mut bytes, at % count, metadata);
                 } else {
-                    changed.rotate_left(1);
-                    changed[(high - low) as usize] = (0, false);
-                    blocks.remove(&mut bytes, low, high);
+                    blocks.set_metadata(&mut bytes, metadata);
+                }
+                prop_assert_eq!(blocks.metadata(&bytes), metadata);
+                for slot in 0..blocks.slots {
+                    let expected = model.get(slot as usize).copied().unwrap_or(0);
+                    prop_assert_eq!(blocks.remainder_in(&bytes, slot), expected, "slot {}", slot);
                 }
             }
-            for (slot, &expected) in (0..).zip(&model) {
-                let found = (blocks.remainder(&bytes, slot), blocks.is_end(&bytes, slot));
-                prop_assert_eq!(found, expected, "slot {}", slot);
+        }
+
+        /// A run is where a search bit by bit finds it.
+        #[test]
+        fn runs_are_found_as_bit_by_bit(
+            width in 1..=MAX_WIDTH_BITS, offset in 0u8..70, occupied: u64, ends: u64, sparse: u64,
+            bit: u32,
+        ) {
+            let blocks = Blocks::new(width);
+            let (slots, mask) = (blocks.slots, blocks.slots_mask());
+            let metadata = Metadata { offset, occupied: occupied & sparse & mask, ends: ends & mask };
+            let bit = bit % slots;
+            let runs = (0..bit).filter(|i| metadata.occupied >> i & 1 == 1).count();
+            let mut slot = u32::from(offset);
+            let mut left = runs;
+            while left > 0 && slot < slots {
+                left -= (metadata.ends >> slot & 1) as usize;
+                slot += 1;
             }
-            for block in 0..3 {
-                prop_assert_eq!(bytes[blocks.offset_at(block)], 0xa5);
-                prop_assert_eq!(blocks.occupied(&bytes, block), 0xa5a5_a5a5_a5a5_a5a5);
+            let mut end = slot;
+            let is_occupied = metadata.occupied >> bit & 1 == 1;
+            let mut is_whole = left == 0 && slot < slots;
+            if is_occupied && is_whole {
+                while end < slots && metadata.ends >> end & 1 == 0 {
+                    end += 1;
+                }
+                is_whole = end < slots;
+                end += 1;
+            }
+            let expected = is_whole.then_some(LocalRun { start: slot, length: end - slot });
+            for vectors in Vectors::all_detected() {
+                prop_assert_eq!(metadata.local_run(bit, slots, vectors), expected);
             }
         }
     }

@@ -63,10 +63,10 @@ impl SlotCut {
     /// Returns the quotient and the slot's value of a fingerprint that was shortened by `age` bits.
     #[inline(always)]
     pub(super) fn place(self, shortened: u64, age: u32) -> (u64, u64) {
-        let spread = match self.scale {
-            WHOLE => shortened,
-            scale => ((u128::from(shortened) * u128::from(scale)) >> SCALE_SHIFT) as u64,
-        };
+        // shortened · scale / 16, of which no part has more than 64 bits.
+        let scale = u64::from(self.scale);
+        let (whole, rest) = (shortened >> SCALE_SHIFT, shortened % u64::from(WHOLE));
+        let spread = whole * scale + (rest * scale >> SCALE_SHIFT);
         let length = self.width_bits - age;
         let remainder = spread & ((1 << length) - 1);
         let value = match self.is_marked {

@@ -14,6 +14,7 @@ use super::index_levels::{FANOUT, IndexLevels, Level};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::prefetch::prefetch;
 use crate::region::Region;
+use crate::simd::Vectors;
 
 /// The largest weight: 16 cells of it fit into a node over cells.
 pub(super) const MAX_WEIGHT: u32 = 1 << 20;
@@ -24,6 +25,7 @@ pub(super) struct WeightedIndex {
     levels: IndexLevels,
     /// The weight of each cell in a region of zeros: 0, or the largest weight.
     untouched: u32,
+    vectors: Vectors,
 }
 
 /// A search for the cell of a number below the total.
@@ -55,7 +57,14 @@ impl WeightedIndex {
         WeightedIndex {
             levels: IndexLevels::new(cells, first_byte, 8, alignment),
             untouched,
+            vectors: Vectors::Portable,
         }
+    }
+
+    /// Returns the same index, which computes with these vectors.
+    #[inline(always)]
+    pub fn with_vectors(self, vectors: Vectors) -> Self {
+        WeightedIndex { vectors, ..self }
     }
 
     /// Returns the first byte behind the nodes.
@@ -158,7 +167,11 @@ impl WeightedIndex {
             _ => whole.wrapping_sub(read(node)),
         };
         if let Ok(nodes) = <&[_; FANOUT as usize]>::try_from(nodes) {
-            let (place, before) = place_of(number, |i| weight(&nodes[i % nodes.len()]));
+            let mut weights = [0; FANOUT as usize];
+            for (one, node) in weights.iter_mut().zip(nodes) {
+                *one = weight(node);
+            }
+            let (place, before) = self.vectors.place_of(&weights, number);
             return (place as u64, before);
         }
         let (mut place, mut before) = (0, 0u64);
@@ -177,38 +190,6 @@ impl WeightedIndex {
     pub fn prefetch(&self, region: &[u8], cell: u64) {
         prefetch(region, self.levels.all()[0].at(cell / FANOUT));
     }
-}
-
-/// Returns which of 16 weights contains a number, and the sum of the weights before it. First the
-/// quarter is found, then the place in it: short chains of additions, and no branch, because none
-/// could be predicted.
-#[inline(always)]
-pub(super) fn place_of(number: u64, weight: impl Fn(usize) -> u64) -> (usize, u64) {
-    let pair = |i: usize| weight(i).wrapping_add(weight(i + 1));
-    let quarter = |i: usize| pair(i).wrapping_add(pair(i + 2));
-    let one = quarter(0);
-    let two = one.wrapping_add(quarter(4));
-    let three = two.wrapping_add(quarter(8));
-    let (at, start) = chosen(number, [one, two, three]);
-    let first = 4 * at;
-    let one = start.wrapping_add(weight(first));
-    let two = one.wrapping_add(weight(first + 1));
-    let three = two.wrapping_add(weight(first + 2));
-    let (at, before) = chosen(number, [one, two, three]);
-    let before = if at == 0 { start } else { before };
-    (first + at, before)
-}
-
-/// Returns how many of three growing sums are at most a number, and the last of those, or 0.
-#[inline(always)]
-fn chosen(number: u64, sums: [u64; 3]) -> (usize, u64) {
-    let (mut count, mut last) = (0, 0);
-    for sum in sums {
-        let passes = sum <= number;
-        count += usize::from(passes);
-        last = if passes { sum } else { last };
-    }
-    (count, last)
 }
 
 /// Returns the sum of what is stored in nodes.
