@@ -80,7 +80,7 @@ pub fn advise<'py>(
 
 fn sample(keys: &Bound<'_, PyAny>) -> PyResult<Sample> {
     let mut sample = Sample::default();
-    for fingerprint in keys::fingerprints(KeyHasher::new(0), keys)? {
+    for fingerprint in keys::fingerprints(&KeyHasher::new(0), keys)? {
         sample.record(fingerprint);
     }
     Ok(sample)

@@ -1,14 +1,12 @@
 //! Fingerprints of keys, normalized URLs, and keys divided among shards.
 
-use std::sync::{Mutex, PoisonError};
-
 use dedupstore as engine;
-use dedupstore::Fingerprint;
-use dedupstore::lines::{KeyOptions, Normalization, Normalizer, RecordedKey};
+use dedupstore::lines::{Normalization, Normalizer};
 use dedupstore::store::shard_of;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::store_hasher::StoreHasher;
 use crate::{errors, keys};
 
 /// Hashes keys with a seed, as sets and stores with this seed do. `rule` is the `key` that
@@ -18,37 +16,31 @@ use crate::{errors, keys};
 /// >>> hex(KeyHasher(0).fingerprint("https://harbour.example/"))
 /// '0x32f7b17e3e46b7cc'
 #[pyclass(frozen, module = "dedupstore")]
-pub struct KeyHasher {
-    hasher: engine::KeyHasher,
-    /// None if keys are hashed as they are.
-    normalizer: Option<Mutex<Normalizer>>,
-}
+pub struct KeyHasher(StoreHasher);
 
 #[pymethods]
 impl KeyHasher {
     #[new]
     #[pyo3(signature = (seed=0, *, rule=None))]
     fn new(seed: u64, rule: Option<&str>) -> PyResult<Self> {
-        Ok(KeyHasher {
-            hasher: engine::KeyHasher::new(seed),
-            normalizer: rule.map(normalizer).transpose()?.flatten().map(Mutex::new),
-        })
+        let hasher = engine::KeyHasher::new(seed);
+        StoreHasher::new(hasher, rule.unwrap_or_default()).map(KeyHasher)
     }
 
     /// The seed.
     #[getter]
     fn seed(&self) -> u64 {
-        self.hasher.seed()
+        self.0.seed()
     }
 
     /// Returns the fingerprint of a key.
     fn fingerprint(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.hash(keys::bytes(key)?).0)
+        Ok(keys::fingerprint(&self.0, key)?.0)
     }
 
     /// Returns the fingerprints of many keys: 8 bytes each, in the order of the machine.
     fn fingerprints<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let fingerprints = self.all(keys)?;
+        let fingerprints = keys::fingerprints(&self.0, keys)?;
         Ok(PyBytes::new(keys.py(), &keys::to_bytes(&fingerprints)))
     }
 
@@ -67,7 +59,7 @@ impl KeyHasher {
         let py = keys.py();
         let mut parts = vec![Vec::new(); shards];
         let mut owners = Vec::with_capacity(keys.len().unwrap_or(0));
-        for fingerprint in self.all(keys)? {
+        for fingerprint in keys::fingerprints(&self.0, keys)? {
             let shard = shard_of(fingerprint, shards);
             parts[shard].extend_from_slice(&fingerprint.0.to_ne_bytes());
             owners.push(shard as u8);
@@ -94,39 +86,6 @@ impl KeyHasher {
             )),
         }
     }
-}
-
-impl KeyHasher {
-    fn hash(&self, key: &[u8]) -> Fingerprint {
-        match &self.normalizer {
-            None => self.hasher.fingerprint(key),
-            Some(normalizer) => {
-                // Its buffers are overwritten by every key, so a panic has left nothing behind.
-                let mut normalizer = normalizer.lock().unwrap_or_else(PoisonError::into_inner);
-                self.hasher.fingerprint(normalizer.apply(key))
-            }
-        }
-    }
-
-    fn all(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
-        if self.normalizer.is_none() {
-            return keys::fingerprints(self.hasher, keys);
-        }
-        let mut fingerprints = Vec::with_capacity(keys.len().unwrap_or(0));
-        keys::for_each(keys, |key| fingerprints.push(self.hash(key)))?;
-        Ok(fingerprints)
-    }
-}
-
-/// Returns what a store's recorded rule does to keys; None if that is nothing.
-fn normalizer(rule: &str) -> PyResult<Option<Normalizer>> {
-    let unknown = |error: String| errors::invalid(format!("the rule of keys `{rule}`: {error}"));
-    let recorded: Result<RecordedKey, _> = rule.parse();
-    let recorded = recorded.map_err(|error| unknown(error.to_string()))?;
-    let rule = KeyOptions::default().rule_for(&recorded);
-    let rule = rule.map_err(|error| unknown(error.to_string()))?;
-    let normalizes = rule.normalization != Normalization::None;
-    Ok(normalizes.then(|| Normalizer::new(rule.normalization, &rule.drop_parameters)))
 }
 
 /// Returns a URL in one spelling: `"whatwg"` (the URL standard, without the fragment) or `"crawl"`

@@ -23,10 +23,23 @@ pub fn bytes<'key>(key: &'key Bound<'_, PyAny>) -> PyResult<&'key [u8]> {
     )))
 }
 
+/// Hashes keys for a set or a store.
+pub trait HashKey {
+    /// Returns the fingerprint of a key.
+    fn hash(&self, key: &[u8]) -> Fingerprint;
+}
+
+impl HashKey for KeyHasher {
+    #[inline]
+    fn hash(&self, key: &[u8]) -> Fingerprint {
+        self.fingerprint(key)
+    }
+}
+
 /// Returns the fingerprint of a key.
 #[inline]
-pub fn fingerprint(hasher: KeyHasher, key: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
-    Ok(hasher.fingerprint(bytes(key)?))
+pub fn fingerprint(hasher: &impl HashKey, key: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
+    Ok(hasher.hash(bytes(key)?))
 }
 
 /// Calls `visit` with every key of an iterable. Allocates nothing per key.
@@ -52,18 +65,22 @@ pub fn for_each(keys: &Bound<'_, PyAny>, mut visit: impl FnMut(&[u8])) -> PyResu
 }
 
 /// Returns the observations of many keys.
-pub fn observations(hasher: KeyHasher, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Observation>> {
+pub fn observations(
+    hasher: &impl HashKey,
+    keys: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Observation>> {
     let mut observations = Vec::with_capacity(keys.len().unwrap_or(0));
-    for_each(keys, |key| {
-        observations.push(hasher.fingerprint(key).into())
-    })?;
+    for_each(keys, |key| observations.push(hasher.hash(key).into()))?;
     Ok(observations)
 }
 
 /// Returns the fingerprints of many keys.
-pub fn fingerprints(hasher: KeyHasher, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
+pub fn fingerprints(
+    hasher: &impl HashKey,
+    keys: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Fingerprint>> {
     let mut fingerprints = Vec::with_capacity(keys.len().unwrap_or(0));
-    for_each(keys, |key| fingerprints.push(hasher.fingerprint(key)))?;
+    for_each(keys, |key| fingerprints.push(hasher.hash(key)))?;
     Ok(fingerprints)
 }
 

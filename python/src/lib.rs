@@ -19,6 +19,7 @@ mod seen_set;
 mod shared_store;
 mod simulation;
 mod store;
+mod store_hasher;
 mod verdict;
 
 use pyo3::prelude::*;

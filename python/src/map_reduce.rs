@@ -65,7 +65,7 @@ impl RowPartitions {
     /// reduce worker. The first key of the part is at `position` in the block.
     fn map<'py>(&self, keys: &Bound<'py, PyAny>, position: u32) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let fingerprints = keys::fingerprints(self.hasher, keys)?;
+        let fingerprints = keys::fingerprints(&self.hasher, keys)?;
         let routed = py.detach(|| {
             let combined = sites::combine(self.plan.map(&fingerprints, position));
             let routed = self.plan.route(&combined.first);

@@ -7,6 +7,7 @@ use dedupstore::{Fingerprint, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::store_hasher::StoreHasher;
 use crate::{errors, keys, verdict};
 
 /// A copy of a store's state in memory: at least everything that was durable when it was opened.
@@ -24,6 +25,7 @@ use crate::{errors, keys, verdict};
 #[pyclass(frozen, module = "dedupstore")]
 pub struct ReadOnlyStore {
     store: store::ReadOnlyStore,
+    hasher: StoreHasher,
     path: PathBuf,
 }
 
@@ -33,19 +35,24 @@ impl ReadOnlyStore {
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let opened = py.detach(|| store::ReadOnlyStore::open(&path));
         let store = opened.map_err(|error| errors::of_store(&path, &error))?;
-        Ok(ReadOnlyStore { store, path })
+        let hasher = StoreHasher::new(store.hasher(), &store.parameters().normalization)?;
+        Ok(ReadOnlyStore {
+            store,
+            hasher,
+            path,
+        })
     }
 
     /// Reports whether a key was observed.
     fn contains(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let fingerprint = keys::fingerprint(self.store.hasher(), key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         verdict::object(py, self.store.contains_fingerprint(fingerprint))
     }
 
     /// Looks many keys up.
     fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let fingerprints = keys::fingerprints(self.store.hasher(), keys)?;
+        let fingerprints = keys::fingerprints(&self.hasher, keys)?;
         verdict::list(py, &self.looked_up(py, &fingerprints))
     }
 
@@ -64,7 +71,7 @@ impl ReadOnlyStore {
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let fingerprint = keys::fingerprint(self.store.hasher(), key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         Ok(self.store.contains_fingerprint(fingerprint).is_seen())
     }
 

@@ -66,14 +66,14 @@ impl SeenSet {
         at: Option<u64>,
         importance: u16,
     ) -> PyResult<Py<PyAny>> {
-        let observation = observation(keys::fingerprint(self.hasher, key)?, at, importance);
+        let observation = observation(keys::fingerprint(&self.hasher, key)?, at, importance);
         verdict::object(py, self.set.short(py, |set| set.observe_one(observation))?)
     }
 
     /// Observes many keys in order; returns their verdicts. Several times faster than one by one.
     fn observe_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let observations = keys::observations(self.hasher, keys)?;
+        let observations = keys::observations(&self.hasher, keys)?;
         verdict::list(py, &self.observed(py, &observations)?)
     }
 
@@ -93,7 +93,7 @@ impl SeenSet {
 
     /// Reports whether a key was observed before. Changes nothing.
     fn contains(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         verdict::object(
             py,
             self.set
@@ -104,7 +104,7 @@ impl SeenSet {
     /// Looks many keys up. Changes nothing.
     fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let fingerprints = keys::fingerprints(self.hasher, keys)?;
+        let fingerprints = keys::fingerprints(&self.hasher, keys)?;
         let verdicts = self.set.long(py, |set| {
             let verdicts = fingerprints.iter().map(|&it| set.contains_fingerprint(it));
             verdicts.collect::<Vec<Verdict>>()
@@ -113,7 +113,7 @@ impl SeenSet {
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         let verdict = self
             .set
             .short(py, |set| set.contains_fingerprint(fingerprint))?;
@@ -122,7 +122,7 @@ impl SeenSet {
 
     /// Removes a key that was new, if the filter can. Returns whether the key was there.
     fn forget(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         let forgotten = self
             .set
             .short(py, |set| set.forget_fingerprint(fingerprint))?;

@@ -65,7 +65,7 @@ impl SharedStore {
 
     /// Reports whether a key is new, and records it.
     fn observe(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         let verdict = self
             .store
             .short(py, |store| store.observe_fingerprint(fingerprint))?;
@@ -75,7 +75,7 @@ impl SharedStore {
     /// Observes many keys; returns their verdicts.
     fn observe_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let observations = keys::observations(self.hasher, keys)?;
+        let observations = keys::observations(&self.hasher, keys)?;
         verdict::list(py, &self.observed(py, &observations)?)
     }
 
@@ -94,7 +94,7 @@ impl SharedStore {
 
     /// Reports whether a key was observed before. Records nothing.
     fn contains(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         let verdict = self
             .store
             .short(py, |store| store.contains_fingerprint(fingerprint))?;

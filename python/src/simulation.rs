@@ -45,7 +45,7 @@ pub fn simulate<'py>(
         (Some(keys), None) => {
             let mut simulation = Simulation::new(seed, Truth::for_fingerprints());
             add_filters(&mut simulation)?;
-            let fingerprints = keys::fingerprints(simulation.hasher(), keys)?;
+            let fingerprints = keys::fingerprints(&simulation.hasher(), keys)?;
             let simulation = py.detach(|| {
                 let clock = WallClock(Instant::now());
                 for fingerprint in fingerprints {

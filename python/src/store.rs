@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use dedupstore as engine;
 use dedupstore::store::{self, Durability, StoreError};
-use dedupstore::{Fingerprint, KeyHasher, Observation, Verdict};
+use dedupstore::{Fingerprint, Observation, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyType};
 
@@ -12,13 +12,15 @@ use crate::claim::{Claim, Claimed};
 use crate::guarded::Guarded;
 use crate::options::{self, New, Size, Sync};
 use crate::seen_set::{observation, observations};
+use crate::store_hasher::StoreHasher;
 use crate::{errors, json, keys, verdict};
 
 /// A seen-set in a directory, which survives kill -9, power loss and restarts.
 ///
 /// `Store(path)` opens a store, or creates it if the path does not exist. Options that are given
 /// must agree with an existing store. A store has one writer; other processes read it with
-/// `ReadOnlyStore`. Threads can share it.
+/// `ReadOnlyStore`. Threads can share it. If the store was created with a normalization, URLs are
+/// normalized before they are hashed.
 ///
 /// >>> import tempfile, pathlib
 /// >>> from dedupstore import Store
@@ -34,7 +36,7 @@ use crate::{errors, json, keys, verdict};
 pub struct Store {
     store: Guarded<engine::store::Store>,
     path: PathBuf,
-    hasher: KeyHasher,
+    hasher: StoreHasher,
     filter: String,
     /// Whether the time of observations matters, and is that of the machine.
     timed: bool,
@@ -128,7 +130,7 @@ impl Store {
         at: Option<u64>,
         importance: u16,
     ) -> PyResult<Py<PyAny>> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         let plain = at.is_none() && importance == 0;
         let observe = |store: &mut store::Store| match plain {
             true => store.observe_fingerprint(fingerprint),
@@ -144,7 +146,7 @@ impl Store {
     /// Observes many keys in order; returns their verdicts. Several times faster than one by one.
     fn observe_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let observations = keys::observations(self.hasher, keys)?;
+        let observations = keys::observations(&self.hasher, keys)?;
         verdict::list(py, &self.observed(py, &observations)?)
     }
 
@@ -166,14 +168,14 @@ impl Store {
     fn contains(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         verdict::object(
             py,
-            self.looked_up(py, keys::fingerprint(self.hasher, key)?)?,
+            self.looked_up(py, keys::fingerprint(&self.hasher, key)?)?,
         )
     }
 
     /// Looks many keys up. Records nothing.
     fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = keys.py();
-        let fingerprints = keys::fingerprints(self.hasher, keys)?;
+        let fingerprints = keys::fingerprints(&self.hasher, keys)?;
         verdict::list(py, &self.all_looked_up(py, &fingerprints)?)
     }
 
@@ -192,19 +194,19 @@ impl Store {
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self
-            .looked_up(py, keys::fingerprint(self.hasher, key)?)?
+            .looked_up(py, keys::fingerprint(&self.hasher, key)?)?
             .is_seen())
     }
 
     /// Returns the fingerprint of a key.
     fn fingerprint(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(keys::fingerprint(self.hasher, key)?.0)
+        Ok(keys::fingerprint(&self.hasher, key)?.0)
     }
 
     /// Claims a key to work on. Nothing is recorded before `commit`, so that after a crash, what
     /// was not finished can be claimed again.
     fn claim(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Claim> {
-        self.claim_fingerprint(py, keys::fingerprint(self.hasher, key)?.0)
+        self.claim_fingerprint(py, keys::fingerprint(&self.hasher, key)?.0)
     }
 
     /// Claims a key by its fingerprint.
@@ -319,7 +321,7 @@ impl Store {
     /// Removes a key that was new, if the filter can, and records that. Returns whether the key was
     /// there.
     fn forget(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let fingerprint = keys::fingerprint(self.hasher, key)?;
+        let fingerprint = keys::fingerprint(&self.hasher, key)?;
         let forgotten = self.store.long(py, |store| {
             let mut verdict = [Verdict::New];
             store
@@ -394,7 +396,7 @@ impl Store {
         let store = opened.map_err(|error| errors::of_store(&path, &error))?;
         let durability = sync.map(Sync::durability).transpose()?;
         Ok(Store {
-            hasher: store.hasher(),
+            hasher: StoreHasher::new(store.hasher(), &store.parameters().normalization)?,
             filter: store.spec().to_string(),
             timed: store.filter().needs().tick,
             syncs_every_call: durability == Some(Durability::Every),

@@ -223,3 +223,18 @@ def test_normalized_urls_have_one_spelling() -> None:
     assert dedupstore.normalize("HTTP://A.example/b#c", "whatwg") == "http://a.example/b"
     with pytest.raises(InvalidArgumentError, match="expected none"):
         dedupstore.normalize("http://a.example/", "idna")  # type: ignore[arg-type]
+
+
+def test_a_store_applies_its_normalization(tmp_path: Path) -> None:
+    path = tmp_path / "links.dds"
+    with Store(path, memory="1MiB", normalization="whatwg") as store:
+        assert store.observe("http://harbour.example/a#b").is_new
+        assert store.observe("HTTP://harbour.example:80/a").is_seen
+        assert store.observe_many(["http://HARBOUR.example/a"])[0].is_seen
+        assert "http://harbour.example/a#c" in store
+        claim = store.claim("http://harbour.example/b")
+        assert store.claim("http://harbour.example/b#c").is_pending
+        store.commit(claim)
+    history = ReadOnlyStore(path)
+    assert history.contains("HTTP://harbour.example/b").is_seen
+    assert history.contains("http://harbour.example/c").is_new
