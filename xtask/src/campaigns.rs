@@ -8,7 +8,7 @@ pub fn crash(options: &[&str]) -> Outcome {
     run_release("crash laboratory", target, options)
 }
 
-/// Explores the interleavings of a store's threads.
+/// Explores the interleavings of the threads of stores and servers.
 pub fn interleavings(options: &[&str]) -> Outcome {
     let mut command = cargo(&["run", "--release", "--quiet"]);
     command.args(["--package", "dedupstore-interleavings"]);

@@ -27,8 +27,8 @@ cargo xtask COMMAND
   bench         [--short]  run the benchmarks and write docs/BENCHMARKS.md; --short takes 3 minutes
                 and only prints
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
-  interleavings [--schedules N] [--seed N] [--replay SEED]  explore the interleavings of a store's
-                threads, with crashes
+  interleavings [--schedules N] [--seed N] [--replay SEED]  explore the interleavings of the
+                threads of stores and servers, with crashes
   sanitize      [thread] [address] [miri]  run tests under sanitizers and Miri; needs nightly Rust
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
