@@ -62,6 +62,7 @@ export class RunView {
       this.#progress.hidden = false;
       this.#status.textContent = `Running ${this.#filters} on ${this.#log}.`;
     }, PROGRESS_DELAY_MILLISECONDS);
+    this.#answer.memory.begin(request);
     this.#setState('running');
     this.#curves.begin();
   }
@@ -81,6 +82,7 @@ export class RunView {
 
   finish(snapshot: Snapshot): void {
     this.#hideProgress();
+    this.#answer.memory.finish();
     this.#show(snapshot, true);
     this.#status.textContent = `${this.#log}${sampleNote(snapshot)}: ${counts(snapshot)}.`;
     this.#setState('done');
@@ -89,6 +91,7 @@ export class RunView {
   /** Keeps the latest results and says that they are partial. */
   cancel(latest: Snapshot | undefined): void {
     this.#hideProgress();
+    this.#answer.memory.stop();
     if (latest === undefined || !this.#hasResults) {
       this.#status.textContent = 'Cancelled before there were results.';
       this.#setState('empty');
@@ -105,6 +108,7 @@ export class RunView {
   /** Keeps earlier results and says that they are for other settings. */
   fail(): void {
     this.#hideProgress();
+    this.#answer.memory.stop();
     this.#setState(this.#hasResults ? 'outdated' : 'empty');
   }
 
