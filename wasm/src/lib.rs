@@ -26,6 +26,7 @@ mod registry;
 mod setting_error;
 mod simulator;
 mod stores;
+mod subjects;
 mod suggested_memory;
 mod watched_filter;
 mod weighted;
@@ -47,6 +48,10 @@ pub use registry::{
 };
 pub use simulator::{RunResults, Simulator};
 pub use stores::{MissingBytes, StoreBuilder, StoreFileSize, StoreInspector, StorePart};
+pub use subjects::{
+    GrowthPoint, GrowthResult, SliceOutcome, SlicesResult, Subject, SubjectResult, SubjectRun,
+    TreeLevel, TreeOutcome, TreesResult, WindowOutcome, WindowSpan, WindowsResult,
+};
 pub use watched_filter::{
     CellDetails, CellLayout, KeyEvidence, Mistake, MistakeList, ObservedKey, WatchedFilter,
     WatchedState,

@@ -17,10 +17,10 @@ import { LogInput } from './setup/log-input.js';
 import { LogPartInput } from './setup/log-part-input.js';
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
-import { generateCommand } from './setup/samples.js';
 import { type LinkSettings, readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
 import { StoreInspectSection } from './store/inspect-section.js';
+import { SubjectSection } from './subjects/section.js';
 import { find, withCode } from './ui/element.js';
 
 /** The sample that is run when the page opens. */
@@ -58,6 +58,7 @@ const advice = new AdviceView({
     filters.restore(specs);
     exportView.select(specs[0]);
     race.start();
+    showAnswer();
   },
   showError,
 });
@@ -66,6 +67,7 @@ const exportView = new ExportView(currentLink);
 const race = new Race({
   settings: readForm,
   shown: (distinct) => memory.setDistinct(distinct),
+  finished: () => subjects.refresh(),
   showError,
   inside: new InsideView(),
   hero: new Hero(),
@@ -80,6 +82,11 @@ const calculator = new CalculatorSection(queries, {
     return { ...request, filters: request.filters.map(({ filter }) => filter) };
   },
   use,
+});
+
+const subjects = new SubjectSection({
+  source: () => race.shown,
+  loadSample: (id) => void log.loadSample(id),
 });
 
 keepForOfflineUse();
@@ -137,7 +144,7 @@ for (const event of ['input', 'change']) {
 }
 
 async function readForm(): Promise<RaceSettings> {
-  const { name, content } = log.log();
+  const { name, content, preparation } = log.log();
   const settled = await key.settled();
   const memoryBits = memory.bits();
   return {
@@ -153,7 +160,7 @@ async function readForm(): Promise<RaceSettings> {
     keyLabel: key.label,
     keyOptions: key.options,
     weightedOptions: key.weightedOptions,
-    generate: log.sample === null ? null : generateCommand(log.sample),
+    preparation,
   };
 }
 
@@ -177,6 +184,12 @@ function use({ filter, memoryBits }: FilterSetting): void {
   filters.ensure(filter);
   exportView.select(filter);
   race.start();
+  showAnswer();
+}
+
+/** The button that started the run may be far from its answer. */
+function showAnswer(): void {
+  find('answer', HTMLElement).scrollIntoView();
 }
 
 /** Applies the settings of a link. Names what it does not understand. */

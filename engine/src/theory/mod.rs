@@ -35,7 +35,9 @@ pub use prediction::{PredictedPoint, Prediction, Trust};
 pub use steady_state::{LongRun, SteadyState, long_run};
 pub use workload::Workload;
 
-use crate::filter::{AnyFilter, Filter, FilterSpec, PossibleErrors};
+use crate::filter::{AnyFilter, FilterSpec};
+#[cfg(feature = "all-filters")]
+use crate::filter::{Filter, PossibleErrors};
 
 const CACHE_LINE_BITS: f64 = 512.0;
 

@@ -140,7 +140,7 @@ export class RunView {
 }
 
 /** What results are about, so that no number stands without its log, key and memory. */
-function scope({ name, part, filters, seed }: RunRequest, keyLabel: string): string {
+export function scope({ name, part, filters, seed }: RunRequest, keyLabel: string): string {
   const memory = formatBytes((filters[0]?.memoryBits ?? 0) / 8);
   const lines = part === 'all' ? 'all lines' : `a sample: ${partName(part)}`;
   return `${name}, ${lines} · key: ${keyLabel} · ${memory} per filter · seed ${seed}`;
