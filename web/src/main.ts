@@ -43,8 +43,13 @@ const log = new LogInput(queries, {
   showError,
 });
 const part = new LogPartInput();
+/** Resolves when the filters of the complete engine have been offered. */
+let allFilters = Promise.resolve();
 const filters = new FilterList({
-  needMore: () => queries.requestComplete(),
+  needMore() {
+    queries.requestComplete();
+    return allFilters;
+  },
   changed: () => race.settingsChanged(),
   unknown: (specs) => nameUnknown(specs.map((spec) => `filter=${spec}`)),
 });
@@ -54,8 +59,8 @@ const advice = new AdviceView({
     const settled = await key.settled();
     return { log: content, name, key: settled, part: part.part(), memoryBits: memory.bits() };
   },
-  useFilters(specs) {
-    filters.restore(specs);
+  async useFilters(specs) {
+    await filters.restore(specs);
     exportView.select(specs[0]);
     race.start();
     showAnswer();
@@ -120,7 +125,7 @@ queries
   .catch((error: Error) => showError(error.message));
 
 queries.completeRequested = () => {
-  queries
+  allFilters = queries
     .ask({ kind: 'filters' })
     .then(({ filters: all }) => {
       filters.offer(all);
@@ -179,9 +184,9 @@ function currentLink(): string {
 }
 
 /** Takes a filter and its memory over into the settings, and runs them. */
-function use({ filter, memoryBits }: FilterSetting): void {
+async function use({ filter, memoryBits }: FilterSetting): Promise<void> {
   memory.restore(memoryBits);
-  filters.ensure(filter);
+  await filters.ensure(filter);
   exportView.select(filter);
   race.start();
   showAnswer();
@@ -202,7 +207,7 @@ function apply(link: LinkSettings): void {
     seed.restore(link.seed);
   }
   if (link.filters.length > 0) {
-    filters.restore(link.filters);
+    void filters.restore(link.filters);
   }
   if (link.key !== null) {
     key.restore(link.key, link.sample !== null || !log.isChosen);

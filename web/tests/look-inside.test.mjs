@@ -225,7 +225,7 @@ test('the keyboard reaches all controls', async () => {
 test('every filter has a drawing and three explanations', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await page.getByRole('button', { name: 'Add all filters' }).click();
+    await playground.addAllFilters();
     const cards = page.locator('.filter-card');
     for (const card of await cards.all()) {
       assert.equal(await card.locator('.filter-drawing').isVisible(), false);

@@ -68,7 +68,7 @@ test('every formula has a name, and the bits per key are shown', async () => {
   await visit(async (playground) => {
     const { page } = playground;
     await playground.loadSample();
-    await page.getByRole('button', { name: 'Add all filters' }).click();
+    await playground.addAllFilters();
     await playground.run();
     const formulas = await page.locator('#formulas dd').allTextContents();
     assert.equal(formulas.length, await page.locator('#outcomes tbody tr').count());

@@ -8,8 +8,8 @@ import { seriesOf } from '../ui/palette.js';
 import { FilterCard } from './filter-card.js';
 
 export interface FilterListHost {
-  /** Called if filters may be wanted that are not available yet: `offer` follows. */
-  needMore(): void;
+  /** Called if filters may be wanted that are not available yet. Resolves after `offer`. */
+  needMore(): Promise<void>;
   /** Called if the complete engine has no filter of a name either. */
   unknown(specs: string[]): void;
   /** Called if a filter was added or removed. */
@@ -38,7 +38,7 @@ export class FilterList {
     // the keyboard comes near.
     const section = this.#list.closest('section');
     for (const event of ['pointerenter', 'focusin']) {
-      section?.addEventListener(event, () => host.needMore(), { once: true });
+      section?.addEventListener(event, () => void host.needMore(), { once: true });
     }
   }
 
@@ -66,20 +66,22 @@ export class FilterList {
     (initial.length > 0 ? initial : descriptions).forEach((description) => this.#add(description));
   }
 
-  /** Replaces all filters by these text forms. */
-  restore(specs: string[]): void {
+  /** Replaces all filters by these text forms. Resolves when they are there. */
+  async restore(specs: string[]): Promise<void> {
     this.#cards.forEach((card) => card.element.remove());
     this.#cards = [];
     this.#unknown = specs.filter((spec) => !this.#addSpec(spec));
     if (this.#unknown.length > 0) {
-      this.#host.needMore();
+      await this.#host.needMore();
     }
   }
 
-  /** Adds a filter in its text form, unless it is there. */
-  ensure(spec: string): void {
-    if (!this.#cards.some((card) => card.spec() === spec)) {
-      this.#addSpec(spec);
+  /** Adds a filter in its text form, unless it is there. Resolves when it is. */
+  async ensure(spec: string): Promise<void> {
+    const isThere = this.#cards.some((card) => card.spec() === spec);
+    if (!isThere && !this.#addSpec(spec)) {
+      this.#unknown.push(spec);
+      await this.#host.needMore();
     }
   }
 
@@ -114,7 +116,7 @@ export class FilterList {
       return;
     }
     if (this.#descriptions.length <= FIRST_FILTERS.length) {
-      this.#host.needMore();
+      void this.#host.needMore();
       return;
     }
     this.#wantsAll = false;
