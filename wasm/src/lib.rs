@@ -31,7 +31,7 @@ mod suggested_memory;
 mod watched_filter;
 mod weighted;
 
-pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
+pub use advice::{Advice, AdviceRequirements, Adviser, EnoughForBounds, Estimate, Preference};
 pub use calculator::{CalculatedFilter, CalculatorInput, calculate_filter, calculated_filters};
 pub use curves::{Curves, FilterCurves, Measures, Rates};
 pub use generate::generate;
