@@ -2,6 +2,8 @@
 //! no value of this type exists.
 
 use dedupstore::lab::Sampling;
+use tsify::Ts;
+use wasm_bindgen::JsError;
 
 use super::{Subject, SubjectResult};
 use crate::key_choice::KeyChoice;
@@ -10,8 +12,16 @@ use crate::key_choice::KeyChoice;
 pub enum Runner {}
 
 impl Runner {
-    pub fn new(_: &KeyChoice, _: u64, _: Sampling, _: u64, _: &Subject) -> Result<Self, String> {
-        Err("This engine does not show that. The page has another one that does.".to_owned())
+    pub fn new(
+        _: &KeyChoice,
+        _: u64,
+        _: Sampling,
+        _: u64,
+        _: &Ts<Subject>,
+    ) -> Result<Self, JsError> {
+        Err(JsError::new(
+            "This engine does not show that. The page has another one that does.",
+        ))
     }
 
     pub fn feed(&mut self, _: &[u8]) -> Result<(), String> {

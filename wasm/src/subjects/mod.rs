@@ -95,11 +95,9 @@ impl SubjectRun {
         subject: Ts<Subject>,
     ) -> Result<SubjectRun, JsError> {
         let key = KeyChoice::new(&key.to_rust()?).map_err(js_error)?;
-        let (part, subject) = (part.to_rust()?.into(), subject.to_rust()?);
-        let runner = Runner::new(&key, seed as u64, part, memory_bits as u64, &subject);
-        Ok(SubjectRun {
-            runner: runner.map_err(js_error)?,
-        })
+        let (seed, memory_bits) = (seed as u64, memory_bits as u64);
+        let runner = Runner::new(&key, seed, part.to_rust()?.into(), memory_bits, &subject)?;
+        Ok(SubjectRun { runner })
     }
 
     /// Reads the next bytes of the log.

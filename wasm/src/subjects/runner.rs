@@ -1,12 +1,15 @@
 //! Passes the lines of a log to a subject.
 
 use dedupstore::lab::Sampling;
+use tsify::Ts;
+use wasm_bindgen::JsError;
 
 use super::growth::Growth;
 use super::slices::Slices;
 use super::trees::Trees;
 use super::windows::Windows;
 use super::{Subject, SubjectResult};
+use crate::js_error;
 use crate::key_choice::KeyChoice;
 use crate::line_feed::{KeyedLine, LineFeed};
 
@@ -32,37 +35,10 @@ impl Runner {
         seed: u64,
         part: Sampling,
         memory_bits: u64,
-        subject: &Subject,
-    ) -> Result<Self, String> {
+        subject: &Ts<Subject>,
+    ) -> Result<Self, JsError> {
         let bits = part.memory_bits(memory_bits);
-        let subject = match subject {
-            Subject::Windows {
-                span_seconds,
-                now_seconds,
-            } => {
-                let (span, now) = (*span_seconds as u64, *now_seconds as i64);
-                Running::Windows(Box::new(Windows::new(span, now, seed, bits)?))
-            }
-            Subject::Slices {
-                slices,
-                k,
-                failed,
-                rule,
-            } => {
-                let failed = *failed as u64;
-                Running::Slices(Box::new(Slices::new(slices, *k, failed, rule, seed, bits)?))
-            }
-            Subject::Trees { trees, producer } => {
-                let producer = producer.as_ref();
-                Running::Trees(Box::new(Trees::new(trees, producer, seed, bits)?))
-            }
-            Subject::Growth { fpr, reserve } => {
-                let one_key_in = part.one_key_in();
-                Running::Growth(Box::new(Growth::new(
-                    *fpr, *reserve, seed, bits, one_key_in,
-                )?))
-            }
-        };
+        let subject = Running::new(&subject.to_rust()?, seed, part, bits).map_err(js_error)?;
         Ok(Runner {
             lines: LineFeed::new(&key.without_importance(), seed, part),
             subject,
@@ -116,6 +92,37 @@ impl Runner {
 }
 
 impl Running {
+    fn new(subject: &Subject, seed: u64, part: Sampling, bits: u64) -> Result<Self, String> {
+        Ok(match subject {
+            Subject::Windows {
+                span_seconds,
+                now_seconds,
+            } => {
+                let (span, now) = (*span_seconds as u64, *now_seconds as i64);
+                Running::Windows(Box::new(Windows::new(span, now, seed, bits)?))
+            }
+            Subject::Slices {
+                slices,
+                k,
+                failed,
+                rule,
+            } => {
+                let failed = *failed as u64;
+                Running::Slices(Box::new(Slices::new(slices, *k, failed, rule, seed, bits)?))
+            }
+            Subject::Trees { trees, producer } => {
+                let producer = producer.as_ref();
+                Running::Trees(Box::new(Trees::new(trees, producer, seed, bits)?))
+            }
+            Subject::Growth { fpr, reserve } => {
+                let one_key_in = part.one_key_in();
+                Running::Growth(Box::new(Growth::new(
+                    *fpr, *reserve, seed, bits, one_key_in,
+                )?))
+            }
+        })
+    }
+
     fn observe(&mut self, keyed: &KeyedLine<'_>) {
         match self {
             Running::Windows(windows) => windows.observe(keyed),

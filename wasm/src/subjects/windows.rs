@@ -71,9 +71,11 @@ impl Windows {
     /// The error is a sentence for the page's user.
     pub fn results(&self) -> Result<WindowsResult, String> {
         if self.clock.is_none() || !self.times.has_times() {
-            return Err("The lines of this log have no time, so a window has nothing to measure. \
+            return Err(
+                "The lines of this log have no time, so a window has nothing to measure. \
                         The sample “Access log” has times."
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let mut outcomes: Vec<WindowOutcome> = self
             .simulation
