@@ -35,11 +35,7 @@ use runner::Runner;
 
 /// What to show of a log.
 #[derive(Deserialize, Tsify)]
-#[serde(
-    tag = "kind",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[tsify(missing_as_null)]
 pub enum Subject {
     /// Filters with a window, and what windows of several spans forget.

@@ -29,7 +29,7 @@ export function growth(): Definition {
       'growing filter reserves room, uses it as keys come, and stays below its rate until the ' +
       'reserve is full.',
     controls: [reserve, rate],
-    subject: () => ({ kind: 'growth', fpr: Number(rate.value()), reserve: Number(reserve.value()) }),
+    subject: () => ({ growth: { fpr: Number(rate.value()), reserve: Number(reserve.value()) } }),
     options: (memoryBits) => ({
       options: ['--filter', `growing:fpr=${rate.value()}`, '--filter', 'bloom'],
       memoryBits: memoryBits * Number(reserve.value()),

@@ -56,7 +56,7 @@ export function machines(): Definition {
         throw new InvalidInput('No more machines can have failed than there are.');
       }
       const slices = waysFor(count.value());
-      return { kind: 'slices', slices, k: k.value(), failed: failed.value(), rule: rule.value() };
+      return { slices: { slices, k: k.value(), failed: failed.value(), rule: rule.value() } };
     },
     options: (memoryBits) => ({
       options: [

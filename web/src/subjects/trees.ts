@@ -50,9 +50,10 @@ export function trees(): Definition {
       'it found above; in a sparse tree, it asks again.',
     controls: [levels, fanout, producer, field],
     subject: () => ({
-      kind: 'trees',
-      trees: specs(),
-      producer: hasField() ? { numbers: [field.value()], delimiter: null } : null,
+      trees: {
+        trees: specs(),
+        producer: hasField() ? { numbers: [field.value()], delimiter: null } : null,
+      },
     }),
     options: (memoryBits) => ({
       options: [

@@ -30,13 +30,15 @@ const MEANING =
 export function windows(): Definition {
   const length = numberControl('Remember a key for', 7, { min: 1, max: 100_000 });
   const unit = choiceControl('Unit', UNITS);
+  // Once, so that equal settings stay equal.
+  const nowSeconds = Math.floor(Date.now() / 1000);
   const seconds = () => length.value() * Number(unit.value());
   return {
     intro:
       'For logs whose lines have a time. A filter with a window forgets each key some time after ' +
       'it was last new, so its memory need not grow, and pages are fetched again.',
     controls: [length, unit],
-    subject: () => ({ kind: 'windows', spanSeconds: seconds(), nowSeconds: Math.floor(Date.now() / 1000) }),
+    subject: () => ({ windows: { spanSeconds: seconds(), nowSeconds } }),
     options: (memoryBits) => ({
       options: ['--window', `${length.value()}${LETTERS[unit.value()] ?? ''}`],
       memoryBits,
