@@ -146,12 +146,12 @@ test('trees: random producers, and producers named by the line', async () => {
     await compare(generateSample('Crawl'), ['dense:levels=3,fanout=4', 'sparse:levels=3,fanout=4'], []);
     await playground.loadSample('Access log');
     await panel.getByLabel('The site of a line is').selectOption('field');
-    await panel.getByLabel('Levels').fill('2');
+    await panel.getByLabel('Levels', { exact: true }).fill('2');
     await answered(panel, 'With 5 nodes');
     const trees = ['dense:levels=2,fanout=4', 'sparse:levels=2,fanout=4'];
     await compare(generateSample('Access log'), trees, ['--field', '7', '--producer-field', '1']);
     await panel.getByLabel('Branches per node').fill('64');
-    await panel.getByLabel('Levels').fill('4');
+    await panel.getByLabel('Levels', { exact: true }).fill('4');
     await answered(panel, /the page runs at most 5,000/);
   });
 });

@@ -7,18 +7,19 @@ use dedupstore_view::span;
 
 use super::results::WindowSpan;
 
-const HOUR: u64 = 3600;
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 /// The spans that are always measured.
 const SPANS: [u64; 8] = [
+    MINUTE,
+    10 * MINUTE,
     HOUR,
     6 * HOUR,
     DAY,
-    3 * DAY,
     7 * DAY,
-    14 * DAY,
     30 * DAY,
-    90 * DAY,
+    180 * DAY,
 ];
 const MEASURED: usize = SPANS.len() + 1;
 
@@ -119,7 +120,8 @@ mod tests {
         assert_eq!(forgetting.repeats(), 6);
         assert_eq!(forgetting.duration_seconds(), 250);
         let (spans, chosen) = forgetting.spans();
-        assert_eq!((spans.len(), chosen), (1, 0));
-        assert_eq!((spans[0].seconds, spans[0].again), (100, 2));
+        // A window of a minute is measured, too. It delivers at 0, 60 and 199.
+        let counts: Vec<_> = spans.iter().map(|it| (it.seconds, it.again)).collect();
+        assert_eq!((counts, chosen), (vec![(60, 2), (100, 2)], 1));
     }
 }

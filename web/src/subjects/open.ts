@@ -1,6 +1,5 @@
 // The content of each subject.
 
-import '../style/subjects.css';
 import { growth } from './growth.js';
 import { fillImportance } from './importance.js';
 import { machines } from './machines.js';
