@@ -12,6 +12,9 @@ use crate::setting_error::create_error;
 /// The first point. Each later one has twice the lines.
 const FIRST_LINES: u64 = 512;
 
+/// The first part of the growing filter is half of the small memory, but not smaller than this.
+const LEAST_FIRST_PART: u64 = 4096;
+
 /// The filters of the simulation, in their order.
 const GROWING: usize = 0;
 const SMALL: usize = 1;
@@ -21,7 +24,6 @@ const LARGE: usize = 2;
 pub struct Growth {
     simulation: Simulation,
     filter: FilterSpec,
-    fixed: FilterSpec,
     small_bits: u64,
     reserve_bits: u64,
     one_key_in: u64,
@@ -41,7 +43,8 @@ impl Growth {
         let parse = |text: &str| -> Result<FilterSpec, String> {
             text.parse().map_err(|error| format!("{error}"))
         };
-        let filter = parse(&format!("growing:fpr={fpr}"))?;
+        let part = (memory_bits / 2).max(LEAST_FIRST_PART);
+        let filter = parse(&format!("growing:fpr={fpr},part={part}"))?;
         let fixed = parse("bloom")?;
         let reserve_bits = (memory_bits as f64 * reserve) as u64;
         let mut simulation = Simulation::new(seed, Truth::for_fingerprints());
@@ -58,7 +61,6 @@ impl Growth {
         Ok(Growth {
             simulation,
             filter,
-            fixed,
             small_bits: memory_bits,
             reserve_bits,
             one_key_in,
@@ -87,7 +89,6 @@ impl Growth {
     pub fn results(&self) -> GrowthResult {
         GrowthResult {
             filter: self.filter.to_string(),
-            fixed: self.fixed.to_string(),
             small_bits: self.small_bits * self.one_key_in,
             reserve_bits: self.reserve_bits * self.one_key_in,
             points: self.points.clone(),

@@ -189,8 +189,6 @@ pub struct GrowthResult {
     pub reserve_bits: u64,
     /// The memory of the small Bloom filter.
     pub small_bits: u64,
-    /// The Bloom filter in the small memory and in the whole reserve, in its text form.
-    pub fixed: String,
     /// How the filters filled, from the first lines to all.
     pub points: Vec<GrowthPoint>,
     /// The keys that still fit into the reserve, about; 0 if it is full.

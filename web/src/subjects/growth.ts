@@ -1,9 +1,10 @@
 // A filter that grows, beside Bloom filters that were planned for a size.
 
+import { create, specText } from '../ui/element.js';
 import { formatBytes, formatCount, formatCounted, formatShare } from '../ui/number-format.js';
 import type { GrowthPoint } from '../wasm/dedupstore_wasm.js';
 import { choiceControl } from './controls.js';
-import type { Definition } from './panel.js';
+import { type Definition, NO_ANSWER } from './panel.js';
 import { type Column, counted, shared, table } from './table.js';
 
 const RESERVES = { '2': '2 times the memory', '4': '4 times the memory', '16': '16 times the memory', '64': '64 times the memory' };
@@ -30,13 +31,9 @@ export function growth(): Definition {
       'reserve is full.',
     controls: [reserve, rate],
     subject: () => ({ growth: { fpr: Number(rate.value()), reserve: Number(reserve.value()) } }),
-    options: (memoryBits) => ({
-      options: ['--filter', `growing:fpr=${rate.value()}`, '--filter', 'bloom'],
-      memoryBits: memoryBits * Number(reserve.value()),
-    }),
     answer: (result) => {
       if (result.kind !== 'growth') {
-        return { sentence: '', details: [] };
+        return NO_ANSWER;
       }
       const { filter, points, keysLeft } = result;
       const [small, whole] = [formatBytes(result.smallBits / 8), formatBytes(result.reserveBits / 8)];
@@ -51,10 +48,13 @@ export function growth(): Definition {
           `skipped ${formatShare(end?.growingFpr ?? null)} of new keys; a Bloom filter planned for ${small} has skipped ` +
           `${formatShare(end?.smallFpr ?? null)}. ${left}`,
         details: [
-          table(`${filter} while it grows, and Bloom filters beside it`, 'Lines', columns(small, whole), points.map((row) => ({
+          table('A filter that grows, and Bloom filters beside it', 'Lines', columns(small, whole), points.map((row) => ({
             id: String(row.lines), label: formatCount(row.lines), row,
           }))),
+          create('p', { class: 'hint' }, 'The growing filter is ', specText(filter), '. Its first part has half of the memory above.'),
         ],
+        options: ['--filter', filter, '--filter', 'bloom'],
+        memoryBits: result.reserveBits,
       };
     },
   };

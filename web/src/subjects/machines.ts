@@ -1,11 +1,11 @@
 // A Bloom filter that is divided among machines, some of which have failed.
 
 import { create, specText } from '../ui/element.js';
-import { formatCounted, formatShare } from '../ui/number-format.js';
+import { formatCount, formatCounted, formatShare } from '../ui/number-format.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import type { SliceOutcome } from '../wasm/dedupstore_wasm.js';
 import { choiceControl, numberControl } from './controls.js';
-import type { Definition } from './panel.js';
+import { type Definition, NO_ANSWER } from './panel.js';
 import { type Column, counted, measured, shared, table } from './table.js';
 
 const RULES = {
@@ -58,33 +58,36 @@ export function machines(): Definition {
       const slices = waysFor(count.value());
       return { slices: { slices, k: k.value(), failed: failed.value(), rule: rule.value() } };
     },
-    options: (memoryBits) => ({
-      options: [
-        ...['--filter', `bloom:k=${k.value()}`],
-        ...waysFor(count.value()).flatMap((way) => ['--slices', way]),
-        ...['--failed', String(failed.value()), '--rule', rule.value()],
-      ],
-      memoryBits,
-    }),
     answer: (result) => {
       if (result.kind !== 'slices') {
-        return { sentence: '', details: [] };
+        return NO_ANSWER;
       }
       const { outcomes } = result;
-      const each = outcomes.map(
-        ({ slices, fpr, fnr }) =>
-          `with ${words(slices)}, it skips ${formatShare(fpr)} of new keys and lets ${formatShare(fnr)} of repeats through`,
-      );
       const [first] = outcomes;
-      const down = first?.failed === 0 ? 'While no machine has failed' : `With ${first?.failed} of ${formatCounted(first?.sites ?? 0, 'machine')} down`;
+      const down =
+        first?.failed === 0
+          ? 'While no machine has failed'
+          : `With ${formatCount(first?.failed ?? 0)} of ${formatCounted(first?.sites ?? 0, 'machine')} down`;
+      const list = (of: string, share: (outcome: SliceOutcome) => number | null) =>
+        outcomes
+          .map((it, index) => `${formatShare(share(it))}${index === 0 ? of : ''} with ${words(it.slices)}`)
+          .join(', ');
+      const letsThrough = outcomes.some(({ falseNegatives }) => falseNegatives > 0)
+        ? `; it lets ${list(' of repeats through', ({ fnr }) => fnr)}`
+        : ', and lets no repeat through';
       return {
-        sentence: `${down}: ${each.join('; ')}.`,
+        sentence: `${down}, the filter skips ${list(' of new keys', ({ fpr }) => fpr)}${letsThrough}.`,
         details: [
           table('A filter on many machines', 'Divided so that', COLUMNS, outcomes.map((row) => ({
             id: row.slices,
             label: create('span', {}, words(row.slices), create('br'), specText(row.slices)),
             row,
           }))),
+        ],
+        options: [
+          ...['--filter', `bloom:k=${k.value()}`],
+          ...outcomes.flatMap(({ slices }) => ['--slices', slices]),
+          ...['--failed', String(failed.value()), '--rule', rule.value()],
         ],
       };
     },

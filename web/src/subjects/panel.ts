@@ -20,11 +20,20 @@ export interface Definition {
   controls: readonly Control<unknown>[];
   /** Throws InvalidInput. */
   subject(): Subject;
-  /** The options of `dedupstore simulate` for the same numbers, and its memory. */
-  options(memoryBits: number): { options: string[]; memoryBits: number };
-  /** The answer, and tables below it. */
-  answer(result: SubjectResult): { sentence: string; details: HTMLElement[] };
+  /** The answer, tables below it, and the options of `dedupstore simulate` for the same numbers. */
+  answer(result: SubjectResult): SubjectAnswer;
 }
+
+export interface SubjectAnswer {
+  sentence: string;
+  details: HTMLElement[];
+  options: string[];
+  /** The memory of the filters, if it is not that of the page. */
+  memoryBits?: number;
+}
+
+/** There are no results of another subject. */
+export const NO_ANSWER: SubjectAnswer = { sentence: '', details: [], options: [] };
 
 export class SubjectPanel {
   readonly #definition: Definition;
@@ -105,22 +114,13 @@ export class SubjectPanel {
   }
 
   #show(result: SubjectResult, source: SubjectSource, scope: string): void {
-    const { sentence, details } = this.#definition.answer(result);
-    this.#say(sentence);
+    const answer = this.#definition.answer(result);
+    this.#say(answer.sentence);
     this.#scope.textContent = scope;
     this.#output.ariaBusy = 'false';
-    this.#output.replaceChildren(...details);
-    this.#command.textContent = this.#commandOf(source);
+    this.#output.replaceChildren(...answer.details);
+    this.#command.textContent = commandOf(source, answer);
     this.#commandFrame.hidden = source.request.part !== 'all';
-  }
-
-  #commandOf({ request, keyOptions, preparation }: SubjectSource): string {
-    const { options, memoryBits } = this.#definition.options(request.filters[0]?.memoryBits ?? 0);
-    const files = request.log.map(({ name }) => (name.startsWith('-') ? `./${name}` : name));
-    const memory = formatBytesExactly(Math.floor(memoryBits / 8));
-    const seed = ['--memory', memory, '--seed', String(request.seed)];
-    const command = shellCommand(['dedupstore', 'simulate', ...files, ...keyOptions, ...options, ...seed]);
-    return preparation === null ? command : `${preparation}\n${command}`;
   }
 
   #fail(message: string): void {
@@ -134,4 +134,13 @@ export class SubjectPanel {
   #say(text: string): void {
     this.#status.replaceChildren(...withCode(text));
   }
+}
+
+function commandOf({ request, keyOptions, preparation }: SubjectSource, answer: SubjectAnswer): string {
+  const memoryBits = answer.memoryBits ?? request.filters[0]?.memoryBits ?? 0;
+  const files = request.log.map(({ name }) => (name.startsWith('-') ? `./${name}` : name));
+  const memory = ['--memory', formatBytesExactly(Math.floor(memoryBits / 8))];
+  const settings = [...keyOptions, ...answer.options, ...memory, '--seed', String(request.seed)];
+  const command = shellCommand(['dedupstore', 'simulate', ...files, ...settings]);
+  return preparation === null ? command : `${preparation}\n${command}`;
 }

@@ -5,7 +5,7 @@ import { InvalidInput } from '../ui/invalid-input.js';
 import { formatCount, formatCounted, formatDigits, formatShare } from '../ui/number-format.js';
 import type { TreeLevel, TreeOutcome } from '../wasm/dedupstore_wasm.js';
 import { choiceControl, numberControl } from './controls.js';
-import type { Definition } from './panel.js';
+import { type Definition, NO_ANSWER } from './panel.js';
 import { type Column, counted, measured, shared, table } from './table.js';
 
 const PRODUCERS = { random: 'a random site', field: 'named by a field of the line' };
@@ -55,16 +55,9 @@ export function trees(): Definition {
         producer: hasField() ? { numbers: [field.value()], delimiter: null } : null,
       },
     }),
-    options: (memoryBits) => ({
-      options: [
-        ...specs().flatMap((spec) => ['--tree', spec]),
-        ...(hasField() ? ['--producer-field', String(field.value())] : []),
-      ],
-      memoryBits,
-    }),
     answer: (result) => {
       if (result.kind !== 'trees') {
-        return { sentence: '', details: [] };
+        return NO_ANSWER;
       }
       const { outcomes, withoutProducer } = result;
       const [first] = outcomes;
@@ -83,6 +76,10 @@ export function trees(): Definition {
               id: `${tree} ${row.level}`, label: String(row.level), row,
             }))),
           ),
+        ],
+        options: [
+          ...outcomes.flatMap(({ tree }) => ['--tree', tree]),
+          ...(hasField() ? ['--producer-field', String(field.value())] : []),
         ],
       };
     },

@@ -4,7 +4,7 @@ import { create } from '../ui/element.js';
 import { formatCount, formatCounted, formatShare } from '../ui/number-format.js';
 import type { WindowOutcome, WindowSpan } from '../wasm/dedupstore_wasm.js';
 import { choiceControl, numberControl } from './controls.js';
-import type { Definition } from './panel.js';
+import { type Definition, NO_ANSWER } from './panel.js';
 import { type Column, counted, shared, table } from './table.js';
 
 const UNITS = { '86400': 'days', '3600': 'hours', '60': 'minutes' };
@@ -29,7 +29,7 @@ const MEANING =
 
 export function windows(): Definition {
   const length = numberControl('Remember a key for', 7, { min: 1, max: 100_000 });
-  const unit = choiceControl('Unit', UNITS);
+  const unit = choiceControl('Unit', UNITS, '86400');
   // Once, so that equal settings stay equal.
   const nowSeconds = Math.floor(Date.now() / 1000);
   const seconds = () => length.value() * Number(unit.value());
@@ -39,13 +39,9 @@ export function windows(): Definition {
       'it was last new, so its memory need not grow, and pages are fetched again.',
     controls: [length, unit],
     subject: () => ({ windows: { spanSeconds: seconds(), nowSeconds } }),
-    options: (memoryBits) => ({
-      options: ['--window', `${length.value()}${LETTERS[unit.value()] ?? ''}`],
-      memoryBits,
-    }),
     answer: (result) => {
       if (result.kind !== 'windows') {
-        return { sentence: '', details: [] };
+        return NO_ANSWER;
       }
       const { span, duration, repeats, spans, chosen, outcomes, withoutTime } = result;
       const window = spans[chosen];
@@ -71,6 +67,7 @@ export function windows(): Definition {
           create('p', { class: 'hint' }, MEANING),
           ...notes,
         ],
+        options: ['--window', `${length.value()}${LETTERS[unit.value()] ?? ''}`],
       };
     },
   };
