@@ -96,6 +96,15 @@ test('the recommended filters can be run, and a link restores the requirements',
     await getAdvice(playground);
     const recommended = (await shownEstimates(playground)).map(({ filter }) => filter);
     await page.getByRole('button', { name: 'Use these filters' }).click();
+    // They run, their answer comes into view, and the recommended one is in the commands.
+    await page.waitForFunction(
+      (count) => document.querySelectorAll('#comparison tbody tr').length === count,
+      recommended.length,
+    );
+    await playground.finished();
+    const top = await page.locator('#answer').evaluate((answer) => answer.getBoundingClientRect().top);
+    assert.ok(top < 200, `the answer is ${top} pixels down`);
+    assert.ok((await page.locator('#export-commands').innerText()).includes(`--filter ${recommended[0]} `));
     await playground.run();
     const run = (await playground.outcomes()).map(({ filter }) => filter);
     assert.deepEqual(run, recommended);
