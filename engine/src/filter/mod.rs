@@ -10,7 +10,8 @@
 #[macro_use]
 mod registry;
 
-// Every filter, in the order of all lists that users see: its file and its type.
+// Every filter, in the order of all lists that users see: its file and its type. Those that the page
+// compares first have no condition.
 // `cargo xtask new-filter NAME` adds a line. `cargo fmt` does not follow modules that a macro
 // declares; `cargo xtask fmt` does.
 filters! {
