@@ -95,8 +95,7 @@ fn with_list_line(source: &str, name: &str, type_name: &str) -> Option<String> {
 
 /// Adds an arm at the end of the match of `predict`.
 fn with_theory_arm(source: &str, type_name: &str) -> Option<String> {
-    let arm =
-        format!("        {CONDITION}\n        AnyFilter::{type_name}(_) => return None,\n");
+    let arm = format!("        {CONDITION}\n        AnyFilter::{type_name}(_) => return None,\n");
     insert_before_end(source, "    Some(match &filter {\n", "    })\n", &arm)
 }
 
