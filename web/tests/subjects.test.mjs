@@ -22,7 +22,7 @@ async function open({ page }, name) {
 /** Waits until a changed control or setting is in the answer. @param {import('playwright-core').Locator} panel @param {string | RegExp} text */
 async function answered(panel, text) {
   await panel.locator('.subject-answer', { hasText: text }).waitFor();
-  await panel.locator('.subject-output[aria-busy="false"]').waitFor();
+  await panel.locator('.subject-output[aria-busy="false"]').waitFor({ state: 'attached' });
 }
 
 /**
@@ -77,7 +77,7 @@ test('windows: what is forgotten, and the errors of all filters with a window', 
     assert.deepEqual(shown, columnsOf(rows, 'filter', columns).sort(byName));
     assert.ok(rows.length >= 4 && rows.some(({ fp }) => fp > 0), JSON.stringify(rows));
     // A filter of steps of a second that makes no mistake delivers what an exact window delivers.
-    const exact = ['--filter', 'window:step=1', '--memory', '64MiB', ...key];
+    const exact = ['--filter', 'window:step=1', '--memory', '1MiB', ...key];
     const [distinct] = printed(log, ['--filter', 'bloom', ...key]);
     const spans = await rowsOf(panel, 0);
     assert.ok(spans.length >= 3, JSON.stringify(spans));
@@ -113,7 +113,8 @@ test('many machines: slices and failures', async () => {
     };
     const eight = ['horizontal:8', 'vertical:8', 'diced:4x2'];
     const failed = await compare(8, eight, ['--failed', '1']);
-    assert.ok(failed.every(({ fpr }) => fpr > 0.02), JSON.stringify(failed));
+    // The keys of the machine that failed are all skipped.
+    assert.ok(failed[0]?.fpr > 0.1, JSON.stringify(failed));
     await panel.getByLabel('A bit on a failed machine').selectOption('new');
     await answered(panel, /lets [1-9][\d.]*\s% of repeats through/);
     await compare(8, eight, ['--failed', '1', '--rule', 'new']);

@@ -27,7 +27,7 @@ function sentence(advice: Advice, recommended: Estimate, request: AdviceRequest)
   const more =
     enough === null
       ? []
-      : [' The limits can be kept in about ', create('strong', {}, formatBytes(enough.memoryBits / 8)), ', with ', specText(enough.filter), '.'];
+      : [' The limits can be kept in about ', create('strong', { 'data-bits': String(enough.memoryBits) }, formatBytes(enough.memoryBits / 8)), ', with ', specText(enough.filter), '.'];
   return create(
     'p',
     { class: 'advice-sentence' },
