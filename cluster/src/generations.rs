@@ -172,12 +172,8 @@ impl Slices {
         for (mut progress, count) in left.into_iter().zip(counts) {
             let replies: Vec<Reply> = replies.by_ref().take(count).collect();
             let request = &mut requests[progress.request];
-            let time = match self.check_replies(&replies) {
-                Ok(time) => time,
-                Err(failure) => {
-                    request.outcome = Err(failure);
-                    continue;
-                }
+            let Some(time) = self.check_replies(&replies, request) else {
+                continue;
             };
             let newest = generations.learn(request.site, time);
             if newest != progress.newest {
@@ -221,8 +217,7 @@ impl Slices {
         for mut progress in left {
             let replies: Vec<Reply> = replies.by_ref().take(3).collect();
             let request = &mut requests[progress.request];
-            if let Err(failure) = self.check_replies(&replies) {
-                request.outcome = Err(failure);
+            if self.check_replies(&replies, request).is_none() {
                 continue;
             }
             let (set, ended) = (&replies[2], replies[2].times.1);
@@ -241,19 +236,24 @@ impl Slices {
         again
     }
 
-    /// Returns when the first of these answers was given at the earliest, if all were given and the
-    /// first one is the header.
-    fn check_replies(&self, replies: &[Reply]) -> Result<u64, SiteFailure> {
-        if replies.iter().any(|reply| reply.value.is_none()) {
-            return Err(SiteFailure::Unavailable);
+    /// Checks answers, of which the first is the header, and notes if the slice has failed. Returns
+    /// when the earliest of them was given, if the request goes on. A slice without its header is
+    /// only set, which is how it is rebuilt.
+    fn check_replies(&self, replies: &[Reply], request: &mut SliceRequest) -> Option<u64> {
+        let header = replies.first().and_then(|reply| reply.value.as_ref());
+        let all_answered = replies.iter().all(|reply| reply.value.is_some());
+        match header {
+            Some(Value::Array(values)) if all_answered => {
+                if values[..] != [Value::Int(self.id as i64)] {
+                    request.outcome = Err(SiteFailure::Empty);
+                }
+            }
+            _ => request.outcome = Err(SiteFailure::Unavailable),
         }
         let earliest = replies.iter().map(|reply| reply.times.0).min();
-        match replies.first().and_then(|reply| reply.value.as_ref()) {
-            Some(Value::Array(values)) if values[..] == [Value::Int(self.id as i64)] => {
-                Ok(earliest.unwrap_or(0))
-            }
-            Some(Value::Array(_)) => Err(SiteFailure::Empty),
-            _ => Err(SiteFailure::Unavailable),
+        match (request.outcome, request.operation) {
+            (Ok(()), _) | (Err(SiteFailure::Empty), Operation::Set) => earliest,
+            _ => None,
         }
     }
 

@@ -73,7 +73,7 @@ fn observe_steps(
     Some(all)
 }
 
-/// The verdicts are those of the engine's filter `window`, whose clock is set to the steps, and of an
+/// The verdicts are those of the engine's filter `window`, whose steps are these, and of an
 /// exact account: a key is Seen if it was New in one of the last eight steps or in this one.
 #[test]
 fn verdicts_are_those_of_the_engines_window() {
@@ -83,7 +83,7 @@ fn verdicts_are_those_of_the_engines_window() {
         let rounds = (0..10)
             .find_map(|attempt| observe_steps(&server, &format!("{filter}-{attempt}"), filter, step))
             .expect("a machine that is not too busy");
-        let spec = format!("window:k=8,span={STEPS},step=1,clock=seconds");
+        let spec = format!("window:k=8,span={},step=10,clock=seconds", 10 * STEPS);
         let engine = SeenSetBuilder::new(&spec.parse().expect("valid"));
         let mut engine = engine.memory_bits(1 << 22).build().expect("small");
         let mut delivered = std::collections::HashMap::new();
@@ -98,7 +98,8 @@ fn verdicts_are_those_of_the_engines_window() {
                 }
                 assert_eq!(verdict.is_seen(), known, "{filter}: round {round}, step {step}");
                 let observation = Observation {
-                    tick: (step - first) as u32 + 100,
+                    // Somewhere in the step.
+                    tick: 10 * ((step - first) as u32 + 100) + 5,
                     ..key.into()
                 };
                 let of_engine = engine.observe_one(observation);
