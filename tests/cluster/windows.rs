@@ -1,23 +1,26 @@
 //! Stores that forget after a time, by the clocks of the servers.
 
+use std::collections::HashMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dedupstore::sites::{FailureRule, SiteFailure, SiteVerdict};
-use dedupstore::{Fingerprint, Observation, SeenSetBuilder, Verdict};
+use dedupstore::{Fingerprint, Observation, SeenSet, SeenSetBuilder, Verdict};
 use dedupstore_cluster::{CreateOptions, Window};
 
 use crate::servers::{Cluster, Server, until};
-use crate::stores::{count, create, key, observe, open, options};
+use crate::stores::{SEED, count, create, key, observe, open, options};
 
 const STEPS: u64 = 8;
+/// The memory of all generations.
+const BITS: u64 = 1 << 25;
 
 fn with_window(filter: &str, step: Duration) -> CreateOptions {
     let window = Window::in_steps(step * STEPS as u32, STEPS as u32);
     CreateOptions {
         window: Some(window.expect("long enough")),
-        ..options(filter, "horizontal:6", 1 << 25, FailureRule::Unknown)
+        ..options(filter, "horizontal:6", BITS, FailureRule::Unknown)
     }
 }
 
@@ -73,40 +76,72 @@ fn observe_steps(
     Some(all)
 }
 
-/// The verdicts are those of the engine's filter `window`, whose steps are these, and of an
-/// exact account: a key is Seen if it was New in one of the last eight steps or in this one.
-#[test]
-fn verdicts_are_those_of_the_engines_window() {
+/// Observes the keys of many steps, on a new store for each attempt.
+fn observe_undisturbed(filter: &str) -> Vec<(u64, Vec<SiteVerdict>)> {
     let server = Server::start(&[]);
     let step = Duration::from_millis(250);
-    for filter in ["slot:values=65535", "bloom:k=4"] {
-        let rounds = (0..10)
-            .find_map(|attempt| observe_steps(&server, &format!("{filter}-{attempt}"), filter, step))
-            .expect("a machine that is not too busy");
-        let spec = format!("window:k=8,span={},step=10,clock=seconds", 10 * STEPS);
-        let engine = SeenSetBuilder::new(&spec.parse().expect("valid"));
-        let mut engine = engine.memory_bits(1 << 22).build().expect("small");
-        let mut delivered = std::collections::HashMap::new();
-        let mut forgotten = 0;
-        let first = rounds[0].0;
-        for (round, (step, verdicts)) in rounds.iter().enumerate() {
-            for (key, verdict) in keys_of(round as u64).into_iter().zip(verdicts) {
-                let known = delivered.get(&key.0).is_some_and(|at| step - at <= STEPS);
-                forgotten += usize::from(!known && delivered.contains_key(&key.0));
-                if !known {
-                    delivered.insert(key.0, *step);
-                }
-                assert_eq!(verdict.is_seen(), known, "{filter}: round {round}, step {step}");
-                let observation = Observation {
-                    // Somewhere in the step.
-                    tick: 10 * ((step - first) as u32 + 100) + 5,
-                    ..key.into()
-                };
-                let of_engine = engine.observe_one(observation);
-                assert_eq!(of_engine == Verdict::Seen, known, "{filter}: round {round}");
+    let attempt = |number: u64| observe_steps(&server, &format!("steps-{number}"), filter, step);
+    let found = (0..10).find_map(attempt);
+    found.expect("a machine that is not too busy")
+}
+
+/// A Bloom filter forgets nothing by itself. Its verdicts are those of the engine's filter `window`,
+/// whose steps are these, and of an exact account: a key is Seen if it was New in one of the last
+/// eight steps or in this one.
+#[test]
+fn verdicts_are_those_of_the_engines_window() {
+    let rounds = observe_undisturbed("bloom:k=4");
+    let spec = format!("window:k=8,span={},step=10,clock=seconds", 10 * STEPS);
+    let engine = SeenSetBuilder::new(&spec.parse().expect("valid"));
+    let mut engine = engine.memory_bits(1 << 22).build().expect("small");
+    let mut delivered = HashMap::new();
+    let mut forgotten = 0;
+    let first = rounds[0].0;
+    for (round, (step, verdicts)) in rounds.iter().enumerate() {
+        for (key, verdict) in keys_of(round as u64).into_iter().zip(verdicts) {
+            let known = delivered
+                .get(&key.0)
+                .is_some_and(|at| step - at <= STEPS);
+            forgotten += usize::from(!known && delivered.contains_key(&key.0));
+            if !known {
+                delivered.insert(key.0, *step);
             }
+            assert_eq!(verdict.is_seen(), known, "round {round}, step {step}");
+            let observation = Observation {
+                // Somewhere in the step.
+                tick: 10 * ((step - first) as u32 + 100) + 5,
+                ..key.into()
+            };
+            let of_engine = engine.observe_one(observation);
+            assert_eq!(of_engine == Verdict::Seen, known, "round {round}");
         }
-        assert!(forgotten > 100, "keys came again after the window: {forgotten}");
+    }
+    assert!(forgotten > 100, "keys came again after the window: {forgotten}");
+}
+
+/// A table of slots forgets keys whose slot another key takes. Its verdicts are those of one of the
+/// engine's tables per step.
+#[test]
+fn generations_of_slots_are_the_engines_tables() {
+    let rounds = observe_undisturbed("slot:values=65535");
+    let spec = "slot:values=65535".parse().expect("valid");
+    let table = || {
+        let set = SeenSetBuilder::new(&spec).memory_bits(BITS / (STEPS + 1));
+        set.seed(SEED).build().expect("small")
+    };
+    let mut tables: HashMap<u64, SeenSet> = HashMap::new();
+    for (round, (step, verdicts)) in rounds.iter().enumerate() {
+        for (key, verdict) in keys_of(round as u64).into_iter().zip(verdicts) {
+            let known = (step - STEPS..=*step).any(|step| {
+                let table = tables.get(&step);
+                table.is_some_and(|it| it.contains_fingerprint(key).is_seen())
+            });
+            if !known {
+                let present = tables.entry(*step).or_insert_with(table);
+                present.observe_fingerprint(key);
+            }
+            assert_eq!(verdict.is_seen(), known, "round {round}, step {step}");
+        }
     }
 }
 
@@ -222,7 +257,8 @@ fn claims_record_in_the_present_step() {
 fn a_node_that_lost_its_memory_is_noticed_without_a_live_generation() {
     let mut cluster = Cluster::start(3, false);
     let address = cluster.address("window");
-    let options = with_window("slot:values=65535", Duration::from_secs(3600));
+    // A Bloom filter forgets nothing by itself.
+    let options = with_window("bloom:k=4", Duration::from_secs(3600));
     let mut store = create(&address, &options);
     let keys: Vec<Fingerprint> = (0..600).map(key).collect();
     observe(&mut store, &keys, 100);

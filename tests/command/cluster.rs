@@ -41,7 +41,10 @@ fn commands_take_the_address_of_a_cluster() {
         &["filter", &address, "--memory", "2MiB"],
         &["2 MiB was asked for"],
     );
-    assert_fails(&["filter", &address, "--window", "7d"], &["--window"]);
+    assert_fails(
+        &["filter", &address, "--window", "7d"],
+        &["no window; one was asked for"],
+    );
     assert_fails(&["filter", "--leaf", "x.dds"], &["needs a store on Redis"]);
 
     // A leaf answers repeats.
@@ -111,6 +114,78 @@ fn commands_take_the_address_of_a_cluster() {
     let output = run(&["filter", &address], &many);
     let printed = output.stdout.iter().filter(|&&byte| byte == b'\n').count();
     assert!(printed < 100, "{printed} of 3000 lines");
+}
+
+/// A store that forgets, and what `inspect` says about it.
+#[test]
+fn stores_on_redis_have_windows() {
+    let server = Server::start(&[]);
+    let address = format!("redis://127.0.0.1:{}/week", server.port);
+    let created = run(&["create", &address, "--window", "7d", "--memory", "1MiB"], b"");
+    let created = text(&created.stdout);
+    let words = "keys are forgotten after 7 d, or up to 21 h later";
+    assert!(created.contains(words), "{created}");
+    assert_prints(&["filter", &address], b"a\nb\na\n", b"a\nb\n");
+    assert_prints(&["filter", &address, "--window", "7d"], b"b\nc\n", b"c\n");
+    assert_fails(
+        &["filter", &address, "--window", "8d"],
+        &["a window of 7 d; 8 d was asked for"],
+    );
+    let inspected = text(&run(&["inspect", &address], b"").stdout);
+    assert!(inspected.contains(words), "{inspected}");
+    let json = text(&run(&["inspect", &address, "--json"], b"").stdout);
+    assert!(json.contains("\"window_seconds\":604800.0"), "{json}");
+    let vertical = format!("{address}-2");
+    assert_fails(
+        &["create", &vertical, "--window", "7d", "--slices", "vertical:4", "--filter", "bloom:k=4"],
+        &["horizontal:N"],
+    );
+}
+
+/// A run that is killed: the next one prints what was not recorded, and no line is lost.
+#[test]
+fn a_killed_filter_on_redis_loses_no_line() {
+    let server = Server::start(&[]);
+    let address = format!("redis://127.0.0.1:{}/killed", server.port);
+    let all = lines(0..300_000);
+    let created = ["create", &address, "--memory", "8MiB", "--filter", "bloom:k=4"];
+    run(&created, b"");
+    let directory = tempfile::tempdir().expect("a directory");
+    let input = directory.path().join("lines.txt");
+    std::fs::write(&input, &all).expect("a file");
+    let mut printed = std::collections::HashSet::new();
+    let mut kills = 0;
+    for round in 0..6u64 {
+        let output = directory.path().join(format!("new-{round}"));
+        let mut filter = std::process::Command::new(env!("CARGO_BIN_EXE_dedupstore"))
+            .args(["filter", &address])
+            .arg(&input)
+            .stdout(std::fs::File::create(&output).expect("a file"))
+            .spawn()
+            .expect("the command");
+        if round < 5 {
+            std::thread::sleep(std::time::Duration::from_millis(40 * (round + 1)));
+            kills += u64::from(filter.try_wait().expect("a process").is_none());
+            filter.kill().expect("a process");
+        }
+        let status = filter.wait().expect("a process");
+        assert!(round < 5 || status.success());
+        // Its claims end after a minute; here, at once.
+        let claims: Vec<String> = server.call(&["KEYS", "dds:*:claim:*"]);
+        if !claims.is_empty() {
+            let claims = claims.iter().map(String::as_str);
+            server.call::<u64>(&["DEL"].into_iter().chain(claims).collect::<Vec<_>>());
+        }
+        let text = std::fs::read(&output).expect("a file");
+        // The last line may be torn.
+        let whole = text.split_inclusive(|&byte| byte == b'\n');
+        let whole = whole.filter(|line| line.ends_with(b"\n"));
+        printed.extend(whole.map(<[u8]>::to_vec));
+    }
+    assert!(kills >= 1, "no run was killed while it worked");
+    let lost = all.split_inclusive(|&byte| byte == b'\n').filter(|line| !printed.contains(*line));
+    // With 223 bits per key, a new one is dropped with a chance of 1 in 10 million.
+    assert_eq!(lost.count(), 0, "lines were never printed");
 }
 
 /// Two runs of `filter` on the same lines: together they print each line once.
