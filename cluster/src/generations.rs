@@ -184,9 +184,7 @@ impl Slices {
                 again.push(progress);
                 continue;
             }
-            for reply in &replies[1..] {
-                self.note_known(request, &mut progress.open, reply);
-            }
+            self.note_known(request, &mut progress.open, &replies[1..]);
             if request.operation != Operation::Test && !progress.open.is_empty() {
                 tested.push(progress);
             }
@@ -223,7 +221,7 @@ impl Slices {
             let (set, ended) = (&replies[2], replies[2].times.1);
             request.acknowledged = set.acknowledged || wait.is_none();
             if request.operation == Operation::TestAndSet {
-                self.note_known(request, &mut progress.open, set);
+                self.note_known(request, &mut progress.open, &replies[2..]);
             }
             let newest = generations.learn(request.site, ended);
             if newest > progress.newest && !progress.open.is_empty() {
@@ -257,26 +255,24 @@ impl Slices {
         }
     }
 
-    /// Takes from the open keys those that a generation has, and notes that they are known.
-    fn note_known(&self, request: &mut SliceRequest, open: &mut Vec<usize>, reply: &Reply) {
-        let Some(Value::Array(found)) = &reply.value else {
-            return;
-        };
+    /// Notes which of the open keys are known, because one of the generations that answered has them,
+    /// and keeps the others open. Each answer is about all keys that were open when it was asked for.
+    fn note_known(&self, request: &mut SliceRequest, open: &mut Vec<usize>, replies: &[Reply]) {
         let cells_per_key = self.plan.cells_per_key();
-        let mut found = found.chunks(cells_per_key);
-        open.retain(|&first| {
-            let cells = first..first + cells_per_key;
-            let found = found.next().unwrap_or_default();
-            let expected = request.cells[cells.clone()].iter();
-            let is_known = found.len() == cells_per_key
-                && expected
-                    .zip(found)
-                    .all(|(&(_, value), found)| *found == Value::Int(value as i64));
-            if is_known {
-                request.matched[cells].fill(true);
+        for reply in replies {
+            let Some(Value::Array(found)) = &reply.value else {
+                continue;
+            };
+            for (&first, found) in open.iter().zip(found.chunks(cells_per_key)) {
+                let cells = first..first + cells_per_key;
+                let mut expected = request.cells[cells.clone()].iter().zip(found);
+                let is_equal = expected.all(|(&(_, value), found)| *found == Value::Int(value as i64));
+                if is_equal && found.len() == cells_per_key {
+                    request.matched[cells].fill(true);
+                }
             }
-            !is_known
-        });
+        }
+        open.retain(|&first| !request.matched[first]);
     }
 
     /// Reads the header of a slice.
