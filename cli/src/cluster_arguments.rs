@@ -197,7 +197,10 @@ impl Opening<'_> {
                 })
                 .map(|memory| {
                     let found = show_bits(layout.memory_bits);
-                    format!("{found}; {} was asked for", show_bits(memory.saturating_mul(8)))
+                    format!(
+                        "{found}; {} was asked for",
+                        show_bits(memory.saturating_mul(8))
+                    )
                 }),
             self.filter
                 .seed

@@ -136,7 +136,10 @@ impl ClusterStore {
 
     /// Lets claims last as long again as new ones. One that has ended stays ended.
     pub fn renew(&mut self, claimed: &Claimed) -> Result<(), ClusterError> {
-        let held = claimed.held.iter().filter_map(|&(site, key)| Some((site?, key)));
+        let held = claimed
+            .held
+            .iter()
+            .filter_map(|&(site, key)| Some((site?, key)));
         let commands: Vec<_> = held
             .map(|(site, key)| self.slices.renewal_command(site, key))
             .collect();

@@ -266,7 +266,8 @@ impl Slices {
             for (&first, found) in open.iter().zip(found.chunks(cells_per_key)) {
                 let cells = first..first + cells_per_key;
                 let mut expected = request.cells[cells.clone()].iter().zip(found);
-                let is_equal = expected.all(|(&(_, value), found)| *found == Value::Int(value as i64));
+                let is_equal =
+                    expected.all(|(&(_, value), found)| *found == Value::Int(value as i64));
                 if is_equal && found.len() == cells_per_key {
                     request.matched[cells].fill(true);
                 }

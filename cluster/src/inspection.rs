@@ -116,9 +116,14 @@ impl ClusterStore {
                 (live.map(|step| generation_key(&slice, step)).collect(), 0)
             }
         };
-        let fills = keys.iter().map(|key| self.sampled_fill(key, site, header_bits));
+        let fills = keys
+            .iter()
+            .map(|key| self.sampled_fill(key, site, header_bits));
         let fills: Result<Vec<Option<f64>>, ClusterError> = fills.collect();
-        Ok(fills?.into_iter().collect::<Option<Vec<f64>>>().unwrap_or_default())
+        Ok(fills?
+            .into_iter()
+            .collect::<Option<Vec<f64>>>()
+            .unwrap_or_default())
     }
 
     /// Estimates the share of the cells behind a header that are in use.

@@ -358,7 +358,11 @@ mod tests {
         let text = layout.expect("possible").to_json();
         for (from, to, reason) in [
             ("\"dedupstore\":1", "\"dedupstore\":3", "version 3"),
-            ("\"dedupstore\":1", "\"dedupstore\":2", "`step_milliseconds`"),
+            (
+                "\"dedupstore\":1",
+                "\"dedupstore\":2",
+                "`step_milliseconds`",
+            ),
             ("\"scheme\":1", "\"scheme\":9", "scheme 9"),
             ("vertical:5", "vertical:0", "slices"),
             ("bloom:k=4", "stable", "stable"),

@@ -13,9 +13,9 @@ use redis::{Cmd, Value};
 use crate::cell_plan::CellPlan;
 use crate::durability::Acknowledgement;
 use crate::error::ClusterError;
+use crate::generations::Generations;
 use crate::layout::{HEADER_BITS, RedisKey, claim_key, slice_key};
 use crate::router::{Extras, Reply, Routed, Router};
-use crate::generations::Generations;
 use crate::window::Window;
 
 /// How long claims last, and whose they are.

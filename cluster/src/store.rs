@@ -13,7 +13,9 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::durability::{Acknowledgement, Degrade};
 use crate::error::ClusterError;
-use crate::layout::{CreateOptions, Layout, Recording, RedisKey, counter_key, generation_key, layout_keys};
+use crate::layout::{
+    CreateOptions, Layout, Recording, RedisKey, counter_key, generation_key, layout_keys,
+};
 use crate::node::Access;
 use crate::router::{Extras, Routed, Router, RouterCounts, text};
 use crate::slices::Slices;
@@ -265,7 +267,10 @@ impl ClusterStore {
             self.slices.states();
             for site in 0..self.slices.plan.sites() {
                 let live = self.slices.live_generations(site);
-                keys.extend(live.into_iter().map(|step| generation_key(&self.slices.keys[site], step)));
+                keys.extend(
+                    live.into_iter()
+                        .map(|step| generation_key(&self.slices.keys[site], step)),
+                );
             }
         }
         let delete = |key: RedisKey| (key.slot, redis::cmd("DEL").arg(&key.text).clone());

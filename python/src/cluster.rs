@@ -308,7 +308,8 @@ fn parsed_slicing(text: String) -> PyResult<Slicing> {
     if let Ok(slices) = text.parse() {
         return Ok(Slicing::Horizontal { slices });
     }
-    text.parse().map_err(|error: dedupstore::sites::SlicingError| {
-        errors::invalid(format!("slices: expected a number; {error}"))
-    })
+    text.parse()
+        .map_err(|error: dedupstore::sites::SlicingError| {
+            errors::invalid(format!("slices: expected a number; {error}"))
+        })
 }

@@ -91,7 +91,10 @@ pub fn client(address: &str, number: u64) {
             .chain((0..BATCH).map(|it| SHARED + round * BATCH + it))
             .collect();
         let line = observed(&mut store, &numbers);
-        if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() {
+        if writeln!(output, "{line}")
+            .and_then(|()| output.flush())
+            .is_err()
+        {
             return;
         }
         round += 1;
@@ -102,7 +105,9 @@ pub fn client(address: &str, number: u64) {
 fn observed(store: &mut ClusterStore, numbers: &[u64]) -> String {
     let keys: Vec<Fingerprint> = numbers.iter().copied().map(key).collect();
     let mut verdicts = Vec::new();
-    store.observe_batch(&keys, &mut verdicts).expect("no refusal");
+    store
+        .observe_batch(&keys, &mut verdicts)
+        .expect("no refusal");
     let unknown = verdicts.iter().filter(|it| **it == SiteVerdict::Unknown);
     let mut line = format!("told {}", unknown.count());
     for (number, verdict) in numbers.iter().zip(&verdicts) {
@@ -134,8 +139,11 @@ impl Client {
         let reader = std::thread::spawn(move || {
             let mut line = String::new();
             // A line without its end was torn by a kill.
-            while output.read_line(&mut line).is_ok_and(|length| length > 0) && line.ends_with('\n') {
-                read.lock().expect("no panic").push(std::mem::take(&mut line));
+            while output.read_line(&mut line).is_ok_and(|length| length > 0) && line.ends_with('\n')
+            {
+                read.lock()
+                    .expect("no panic")
+                    .push(std::mem::take(&mut line));
             }
         });
         Client {
@@ -170,7 +178,10 @@ struct Chance {
 impl Chance {
     fn below(&mut self, range: u64) -> u64 {
         self.drawn += 1;
-        KeyHasher::new(self.seed).fingerprint(&self.drawn.to_le_bytes()).0 % range
+        KeyHasher::new(self.seed)
+            .fingerprint(&self.drawn.to_le_bytes())
+            .0
+            % range
     }
 }
 
@@ -206,14 +217,21 @@ pub fn case(seed: u64, start: impl Fn(&str, u64) -> Command) -> Outcome {
         }
     }
     std::thread::sleep(Duration::from_millis(300));
-    clients.into_iter().for_each(|it| printed.extend(it.end(false)));
+    clients
+        .into_iter()
+        .for_each(|it| printed.extend(it.end(false)));
     let mut store = impatient(open(&address));
-    until("all slices", || store.failures().is_ok_and(|it| it.is_empty()));
+    until("all slices", || {
+        store.failures().is_ok_and(|it| it.is_empty())
+    });
     let mut told: HashMap<u64, u64> = HashMap::new();
     // A test prints other lines as well.
     for line in printed.iter().filter_map(|it| it.strip_prefix("told ")) {
         let mut words = line.split_ascii_whitespace();
-        outcome.unknown += words.next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
+        outcome.unknown += words
+            .next()
+            .and_then(|it| it.parse::<u64>().ok())
+            .unwrap_or(0);
         words
             .filter_map(|it| it.parse().ok())
             .for_each(|number| *told.entry(number).or_default() += 1);
@@ -223,7 +241,9 @@ pub fn case(seed: u64, start: impl Fn(&str, u64) -> Command) -> Outcome {
     let keys: Vec<Fingerprint> = told.keys().copied().map(key).collect();
     let mut verdicts = Vec::new();
     for keys in keys.chunks(1000) {
-        store.contains_batch(keys, &mut verdicts).expect("no refusal");
+        store
+            .contains_batch(keys, &mut verdicts)
+            .expect("no refusal");
         outcome.lost += verdicts.iter().filter(|it| it.is_new()).count() as u64;
     }
     outcome
@@ -243,13 +263,17 @@ fn lose_master(cluster: &mut Cluster, master: usize, chance: &mut Chance) {
         replica.resume();
     }
     until("a takeover", || {
-        replica.try_call::<()>(&["CLUSTER", "FAILOVER", "TAKEOVER"]).is_ok()
+        replica
+            .try_call::<()>(&["CLUSTER", "FAILOVER", "TAKEOVER"])
+            .is_ok()
     });
     std::thread::sleep(Duration::from_millis(chance.below(300)));
     cluster.masters[master].restart();
     until("a replica", || {
         let state = |server: &crate::servers::Server| {
-            server.try_call::<String>(&["INFO", "replication"]).unwrap_or_default()
+            server
+                .try_call::<String>(&["INFO", "replication"])
+                .unwrap_or_default()
         };
         state(&cluster.masters[master]).contains("master_link_status:up")
             && state(replica).contains("role:master")

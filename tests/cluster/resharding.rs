@@ -55,7 +55,12 @@ fn stores() -> [(&'static str, CreateOptions); 4] {
         ),
         (
             "slots",
-            options("slot:values=65535", "horizontal:12", SLOT_BITS, FailureRule::Unknown),
+            options(
+                "slot:values=65535",
+                "horizontal:12",
+                SLOT_BITS,
+                FailureRule::Unknown,
+            ),
         ),
     ]
 }
@@ -117,13 +122,24 @@ fn produce_like_the_engine(address: &str, done: &AtomicBool) -> u64 {
         let found = observe(&mut store, &keys, BATCH as usize);
         for (index, (key, verdict)) in keys.into_iter().zip(found).enumerate() {
             let expected = engine.observe_one(key.into());
-            assert_ne!(verdict, SiteVerdict::Unknown, "a failure reached the producer");
-            assert_eq!(verdict.is_seen(), expected.is_seen(), "key {index} of round {rounds}");
+            assert_ne!(
+                verdict,
+                SiteVerdict::Unknown,
+                "a failure reached the producer"
+            );
+            assert_eq!(
+                verdict.is_seen(),
+                expected.is_seen(),
+                "key {index} of round {rounds}"
+            );
             forgotten += usize::from(index >= BATCH as usize && expected.is_new());
         }
         rounds += 1;
     }
-    assert!(forgotten > 0, "the table is small enough that keys are overwritten");
+    assert!(
+        forgotten > 0,
+        "the table is small enough that keys are overwritten"
+    );
     store.router_counts().redirections
 }
 
@@ -150,7 +166,10 @@ fn slots_move_while_producers_run() {
         done.store(true, Ordering::Relaxed);
         let redirections = like_the_engine.join().expect("no error");
         assert!(redirections > 0, "slots moved under the table of slots");
-        started.into_iter().map(|it| it.join().expect("no error")).collect()
+        started
+            .into_iter()
+            .map(|it| it.join().expect("no error"))
+            .collect()
     });
     for (number, (rounds, redirections)) in outcomes.into_iter().enumerate() {
         assert!(redirections > 0, "slots moved under producer {number}");

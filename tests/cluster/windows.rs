@@ -99,9 +99,7 @@ fn verdicts_are_those_of_the_engines_window() {
     let first = rounds[0].0;
     for (round, (step, verdicts)) in rounds.iter().enumerate() {
         for (key, verdict) in keys_of(round as u64).into_iter().zip(verdicts) {
-            let known = delivered
-                .get(&key.0)
-                .is_some_and(|at| step - at <= STEPS);
+            let known = delivered.get(&key.0).is_some_and(|at| step - at <= STEPS);
             forgotten += usize::from(!known && delivered.contains_key(&key.0));
             if !known {
                 delivered.insert(key.0, *step);
@@ -116,7 +114,10 @@ fn verdicts_are_those_of_the_engines_window() {
             assert_eq!(of_engine == Verdict::Seen, known, "round {round}");
         }
     }
-    assert!(forgotten > 100, "keys came again after the window: {forgotten}");
+    assert!(
+        forgotten > 100,
+        "keys came again after the window: {forgotten}"
+    );
 }
 
 /// A table of slots forgets keys whose slot another key takes. Its verdicts are those of one of the
@@ -157,16 +158,25 @@ fn a_seen_verdict_leaves_no_trace_and_generations_expire() {
         let keys: Vec<String> = server.call(&["KEYS", "dds:*@*"]);
         keys
     };
-    assert_eq!(count(&observe(&mut store, &keys, 1000), SiteVerdict::New), 200);
+    assert_eq!(
+        count(&observe(&mut store, &keys, 1000), SiteVerdict::New),
+        200
+    );
     let recorded = generations();
     assert!(recorded.len() >= 6, "one per slice: {recorded:?}");
     for generation in &recorded {
-        let number = generation.rsplit('@').next().and_then(|it| it.parse::<u64>().ok());
+        let number = generation
+            .rsplit('@')
+            .next()
+            .and_then(|it| it.parse::<u64>().ok());
         let end = server.call::<u64>(&["PEXPIRETIME", generation]);
         assert_eq!(Some(end), number.map(|it| (it + 1 + STEPS) * 200));
     }
     std::thread::sleep(step);
-    assert_eq!(count(&observe(&mut store, &keys, 1000), SiteVerdict::Seen), 200);
+    assert_eq!(
+        count(&observe(&mut store, &keys, 1000), SiteVerdict::Seen),
+        200
+    );
     let mut after = generations();
     after.retain(|it| !recorded.contains(it));
     assert_eq!(after, Vec::<String>::new(), "a repeat was recorded");
@@ -174,9 +184,15 @@ fn a_seen_verdict_leaves_no_trace_and_generations_expire() {
     let rate = inspection.false_positive_rate().expect("all answer");
     assert!(rate > 0.0 && rate < 1e-6, "{rate}");
     until("the end of the window", || generations().is_empty());
-    assert_eq!(count(&observe(&mut store, &keys, 1000), SiteVerdict::New), 200);
+    assert_eq!(
+        count(&observe(&mut store, &keys, 1000), SiteVerdict::New),
+        200
+    );
     store.delete().expect("deleted");
-    assert_eq!(server.call::<Vec<String>>(&["KEYS", "dds:*"]), Vec::<String>::new());
+    assert_eq!(
+        server.call::<Vec<String>>(&["KEYS", "dds:*"]),
+        Vec::<String>::new()
+    );
 }
 
 /// Producers race for the same keys while steps end, and while the server stands still for longer
@@ -226,9 +242,18 @@ fn exactly_one_producer_is_told_new_when_a_step_ends() {
     });
     let crossed: u64 = outcomes.iter().map(|(_, crossed)| crossed).sum();
     assert!(crossed > 20, "steps ended during {crossed} batches");
-    let told_new = |index: usize| outcomes.iter().filter(|(all, _)| all[index].is_new()).count();
+    let told_new = |index: usize| {
+        outcomes
+            .iter()
+            .filter(|(all, _)| all[index].is_new())
+            .count()
+    };
     let all: Vec<usize> = (0..(ROUNDS * BATCH) as usize).map(told_new).collect();
-    assert_eq!(all.iter().filter(|&&it| it > 1).count(), 0, "told New twice");
+    assert_eq!(
+        all.iter().filter(|&&it| it > 1).count(),
+        0,
+        "told New twice"
+    );
     let never = all.iter().filter(|&&it| it == 0).count();
     assert!(never <= 1, "{never} keys were taken for others");
 }
@@ -249,8 +274,13 @@ fn claims_record_in_the_present_step() {
     std::thread::sleep(Duration::from_millis(300));
     first.commit(claimed).expect("no refusal");
     let mut verdicts = Vec::new();
-    second.contains_batch(&[key(1), key(2), key(3)], &mut verdicts).expect("no refusal");
-    assert_eq!(verdicts, [SiteVerdict::Seen, SiteVerdict::Seen, SiteVerdict::New]);
+    second
+        .contains_batch(&[key(1), key(2), key(3)], &mut verdicts)
+        .expect("no refusal");
+    assert_eq!(
+        verdicts,
+        [SiteVerdict::Seen, SiteVerdict::Seen, SiteVerdict::New]
+    );
 }
 
 #[test]
@@ -276,5 +306,8 @@ fn a_node_that_lost_its_memory_is_noticed_without_a_live_generation() {
     store.rebuild_batch(&mut rebuild, &keys).expect("reachable");
     store.finish_rebuild(&rebuild).expect("reachable");
     assert_eq!(rebuild.keys, unknown as u64);
-    assert_eq!(count(&observe(&mut store, &keys, 100), SiteVerdict::Seen), keys.len());
+    assert_eq!(
+        count(&observe(&mut store, &keys, 100), SiteVerdict::Seen),
+        keys.len()
+    );
 }

@@ -121,7 +121,10 @@ fn commands_take_the_address_of_a_cluster() {
 fn stores_on_redis_have_windows() {
     let server = Server::start(&[]);
     let address = format!("redis://127.0.0.1:{}/week", server.port);
-    let created = run(&["create", &address, "--window", "7d", "--memory", "1MiB"], b"");
+    let created = run(
+        &["create", &address, "--window", "7d", "--memory", "1MiB"],
+        b"",
+    );
     let created = text(&created.stdout);
     let words = "keys are forgotten after 7 d, or up to 21 h later";
     assert!(created.contains(words), "{created}");
@@ -137,7 +140,16 @@ fn stores_on_redis_have_windows() {
     assert!(json.contains("\"window_seconds\":604800.0"), "{json}");
     let vertical = format!("{address}-2");
     assert_fails(
-        &["create", &vertical, "--window", "7d", "--slices", "vertical:4", "--filter", "bloom:k=4"],
+        &[
+            "create",
+            &vertical,
+            "--window",
+            "7d",
+            "--slices",
+            "vertical:4",
+            "--filter",
+            "bloom:k=4",
+        ],
         &["horizontal:N"],
     );
 }
@@ -148,7 +160,14 @@ fn a_killed_filter_on_redis_loses_no_line() {
     let server = Server::start(&[]);
     let address = format!("redis://127.0.0.1:{}/killed", server.port);
     let all = lines(0..300_000);
-    let created = ["create", &address, "--memory", "8MiB", "--filter", "bloom:k=4"];
+    let created = [
+        "create",
+        &address,
+        "--memory",
+        "8MiB",
+        "--filter",
+        "bloom:k=4",
+    ];
     run(&created, b"");
     let directory = tempfile::tempdir().expect("a directory");
     let input = directory.path().join("lines.txt");
@@ -183,7 +202,9 @@ fn a_killed_filter_on_redis_loses_no_line() {
         printed.extend(whole.map(<[u8]>::to_vec));
     }
     assert!(kills >= 1, "no run was killed while it worked");
-    let lost = all.split_inclusive(|&byte| byte == b'\n').filter(|line| !printed.contains(*line));
+    let lost = all
+        .split_inclusive(|&byte| byte == b'\n')
+        .filter(|line| !printed.contains(*line));
     // With 223 bits per key, a new one is dropped with a chance of 1 in 10 million.
     assert_eq!(lost.count(), 0, "lines were never printed");
 }
