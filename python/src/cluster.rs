@@ -105,7 +105,7 @@ impl Cluster {
             slicing,
             rule: match rule {
                 Some(text) => text
-                    .parse()
+                    .parse::<FailureRule>()
                     .map_err(|error| errors::invalid(format!("rule: {error}")))?,
                 None => FailureRule::Unknown,
             },
@@ -206,7 +206,7 @@ impl Cluster {
 
     /// Lets all claims last as long again as new ones.
     fn renew(&self, py: Python<'_>) -> PyResult<()> {
-        let renew = |connected: &mut Connected| {
+        let renew = |connected: &mut Connected| -> Result<(), ClusterError> {
             let Connected { store, claims } = connected;
             claims.values().try_for_each(|claimed| store.renew(claimed))
         };
@@ -215,7 +215,7 @@ impl Cluster {
 
     /// Returns what `dedupstore inspect --json` prints.
     fn inspect(&self, py: Python<'_>) -> PyResult<String> {
-        let inspect = |connected: &mut Connected| {
+        let inspect = |connected: &mut Connected| -> Result<String, ClusterError> {
             let warnings = connected.store.warnings();
             let inspection = connected.store.inspect()?;
             Ok(inspection.to_json(&self.address, &warnings).to_string())
@@ -262,11 +262,12 @@ impl Cluster {
             &[Fingerprint],
             &mut Vec<SiteVerdict>,
         ) -> Result<(), ClusterError>
-        + Send,
+        + Send
+        + Sync,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let py = fingerprints.py();
         let given = keys::from_buffer(fingerprints)?;
-        let decided = self.connected.long(py, |connected| {
+        let decide = |connected: &mut Connected| -> Result<Vec<u8>, ClusterError> {
             let mut answers = Vec::with_capacity(given.len());
             let mut verdicts = Vec::new();
             for part in given.chunks(BATCH) {
@@ -278,17 +279,18 @@ impl Cluster {
                 }));
             }
             Ok(answers)
-        })?;
-        Ok(PyBytes::new(py, &decided.map_err(of_cluster)?))
+        };
+        let decided = self.connected.long(py, decide)?.map_err(of_cluster)?;
+        Ok(PyBytes::new(py, &decided))
     }
 
     fn end_claims(
         &self,
         fingerprints: &Bound<'_, PyAny>,
-        end: impl Fn(&mut ClusterStore, Claimed) -> Result<(), ClusterError> + Send,
+        end: impl Fn(&mut ClusterStore, Claimed) -> Result<(), ClusterError> + Send + Sync,
     ) -> PyResult<usize> {
         let given = keys::from_buffer(fingerprints)?;
-        let ended = |connected: &mut Connected| {
+        let ended = |connected: &mut Connected| -> Result<usize, ClusterError> {
             let (mut all, mut count) = (Claimed::default(), 0);
             for Fingerprint(fingerprint) in &given {
                 if let Some(claimed) = connected.claims.remove(fingerprint) {

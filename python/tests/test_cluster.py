@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import random
 import signal
 import threading
 from array import array
@@ -78,7 +79,8 @@ def test_verdicts_are_those_of_a_local_store(store: ClusterStore, tmp_path: Path
         assert store.observe_many(keys) == local.observe_many(keys)
         assert store.contains_many(["new", *LINKS]) == local.contains_many(["new", *LINKS])
         assert store.fingerprint("a") == local.fingerprint("a")
-        hashed = array("Q", range(1 << 40, 1 << 50, 1 << 37))
+        chosen = random.Random(1)
+        hashed = array("Q", (chosen.getrandbits(64) for _ in range(9000)))
         assert store.observe_fingerprints(hashed) == local.observe_fingerprints(hashed)
         assert store.contains_fingerprints(hashed) == local.contains_fingerprints(hashed)
     assert store.observe("one") is Verdict.NEW
@@ -185,7 +187,7 @@ def test_passwords_come_from_the_environment(
     with redis(tmp_path / "redis", "--requirepass", "s@cret") as server:
         with pytest.raises((ServerError, ConnectionFailedError)) as raised:
             Store.connect(server.url(login=":wr%40ng@"))
-        assert "wr" not in str(raised.value).replace("WRONGPASS", "").replace("wrong", "")
+        assert "wr@ng" not in str(raised.value) and "wr%40ng" not in str(raised.value)
         with pytest.raises(ServerError, match="DEDUPSTORE_PASSWORD"):
             ClusterStore(server.url())
         monkeypatch.setenv("DEDUPSTORE_PASSWORD", "s@cret")

@@ -86,8 +86,8 @@ class DupeFilter(RFPDupeFilter):
         """Connects to the store that crawlers share."""
         if given := [name for name, value in self._options.items() if value is not None]:
             raise ValueError(
-                f"DEDUPSTORE_{given[0].upper()}: a store at DEDUPSTORE_URL has its own options; create "
-                "it with `dedupstore create`, or let `dedupstore serve` create it"
+                f"DEDUPSTORE_{given[0].upper()}: a store at DEDUPSTORE_URL has its own options; "
+                "create it with `dedupstore create`, or let `dedupstore serve` create it"
             )
         store = Store.connect(url)
         if isinstance(store, ClusterStore) and self._directory is not None:
