@@ -32,8 +32,10 @@ cargo xtask COMMAND
   sanitize      [thread] [address] [miri]  run tests under sanitizers and Miri; needs nightly Rust
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
-  cluster-bench  [scale µS BYTES]  measure a store on Redis beside SADD, or print the table of
-                docs/SCALE.md from these figures
+  cluster-bench  [scale [--OPTION VALUE…]]  measure a store on Redis beside SADD, or print the tables
+                of docs/SCALE.md, whose assumptions are the options
+  cluster-campaign  [--cases N] [--seed N] [--replay SEED]  kill masters and clients of a store on
+                Redis; no acknowledged key may be lost
   fuzz          [TARGET…] [--seconds N] [--help]  feed hostile bytes to every parser
   mutants       [--seed N] [--count N] [--minutes N]  plant mistakes in the engine and count those
                 that the native tests notice
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
         ["cluster-bench", ref options @ ..] => campaigns::cluster_bench(options),
+        ["cluster-campaign", ref options @ ..] => campaigns::cluster_campaign(options),
         ["fuzz", ref options @ ..] => fuzz::run(options),
         ["mutants", ref options @ ..] => campaigns::mutants(options),
         ["fmt"] => format::write(),
