@@ -7,26 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Decides at run time which mistake is made.
-const SWITCH: &str = "\
-//! Decides which mutant is on: the number in the variable MUTANT.
-
-use std::sync::OnceLock;
-
-static CHOSEN: OnceLock<usize> = OnceLock::new();
-
-/// Whether a mutant is on.
-#[inline]
-pub(crate) fn is_on(number: usize) -> bool {
-    let chosen = || {
-        let text = std::env::var(\"MUTANT\").ok();
-        text.and_then(|text| text.parse().ok()).unwrap_or(usize::MAX)
-    };
-    *CHOSEN.get_or_init(chosen) == number
-}
-";
+const SWITCH: &str = include_str!("switch.rs");
 
 /// The features with which the test command builds the engine.
 const FEATURES: &str = "all-filters,normalization,patterns,mutants";
+
+/// Built for speed, with the checks of a debug build: each test runs for many mutants.
+const OPTIMIZED: [&str; 5] = [
+    "dedupstore",
+    "dedupstore-server",
+    "dedupstore-tests",
+    "dedupstore-tools",
+    "dedupstore-view",
+];
 
 /// A copy of the repository.
 pub struct CopiedTree {
@@ -68,6 +61,11 @@ impl CopiedTree {
     /// Reads a file of the original.
     pub fn original(&self, name: &str) -> io::Result<String> {
         fs::read_to_string(self.original.join(name))
+    }
+
+    /// Returns the directory of the copy.
+    pub fn directory(&self) -> &Path {
+        &self.copy
     }
 
     /// Returns the Rust files below a directory of the original, by their names from the top.
@@ -126,7 +124,13 @@ impl CopiedTree {
         command.args(["test", "--no-run"]).args(options);
         // Dependencies that are built already are used again.
         command.env("CARGO_TARGET_DIR", self.original.join("target"));
-        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
+        command.env("CARGO_INCREMENTAL", "0");
+        for package in OPTIMIZED {
+            for setting in ["opt-level=3", "debug=false", "codegen-units=16"] {
+                let setting = format!("profile.dev.package.{package}.{setting}");
+                command.args(["--config", &setting]);
+            }
+        }
         let output = command.current_dir(&self.copy).output()?;
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() {
