@@ -140,7 +140,7 @@ impl Layout {
     }
 
     /// Returns the text that is recorded.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         json!({
             "dedupstore": VERSION,
             "id": format!("{:016x}", self.id),
@@ -157,8 +157,8 @@ impl Layout {
         .to_string()
     }
 
-    /// Reads the text that is recorded.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the text that is recorded. Returns what is wrong with it otherwise.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let object: Value = serde_json::from_str(text)
             .map_err(|_| "it is no JSON; another program may use this key".to_owned())?;
         let number = |name: &str| {
