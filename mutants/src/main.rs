@@ -35,6 +35,7 @@ cargo xtask mutants [OPTIONS]
                  (engine/src/store engine/src/filter)
   --minutes N    stop after so long; the next run with the same options goes on
   --survivors    try the survivors of earlier runs again
+  --tests WORD   only with tests whose names contain a word; may be repeated
   --list         print the sample and stop";
 
 /// Left out: the mistakes that the crash tests plant, and hints to the processor.
@@ -46,6 +47,7 @@ struct Options {
     below: Vec<String>,
     time: Option<Duration>,
     survivors: bool,
+    tests: Vec<String>,
     list: bool,
 }
 
@@ -56,6 +58,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
         below: Vec::new(),
         time: None,
         survivors: false,
+        tests: Vec::new(),
         list: false,
     };
     let mut arguments = std::env::args().skip(1);
@@ -70,6 +73,7 @@ fn options() -> Result<Options, Box<dyn Error>> {
                 options.time = Some(Duration::from_secs_f64(60.0 * minutes));
             }
             "--survivors" => options.survivors = true,
+            "--tests" => options.tests.push(value()?),
             "--list" => options.list = true,
             _ => return Err(USAGE.into()),
         }
@@ -247,7 +251,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let (chosen, programs) = build(&tree, &mutants, options.count)?;
     let runner = Runner::new(&tree, programs);
     let trace = tree.directory().join("trace.txt");
-    let Some(traced) = runner.trace(&trace, until)? else {
+    let Some(traced) = runner.trace(&trace, &options.tests, until)? else {
         println!("the time is over before every test was traced");
         return Ok(());
     };
@@ -265,6 +269,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             let killed_by = try_mutant(&runner, &tests, number)?;
             let by = match (&killed_by, part) {
                 (Some(by), _) => by,
+                // Another test may notice it.
+                (None, _) if !options.tests.is_empty() => continue,
                 (None, Part::Quick) if !slow_ones.is_empty() => SLOW_ONES_LEFT,
                 (None, Part::Quick) if tests.is_empty() => UNREACHED,
                 (None, _) => SURVIVED,

@@ -115,11 +115,12 @@ impl Runner {
         process::run(command.env("MUTANT", mutant.to_string()), limit)
     }
 
-    /// Runs every test without a mutant. Goes on with the trace in `file` if it is of these programs.
-    /// Returns None if the time is over.
+    /// Runs every test without a mutant, or those whose names contain one of some words. Goes on with
+    /// the trace in `file` if it is of these programs. Returns None if the time is over.
     pub fn trace(
         &self,
         file: &Path,
+        words: &[String],
         until: Option<Instant>,
     ) -> Result<Option<BTreeMap<Test, Traced>>, Box<dyn std::error::Error>> {
         let digest = format!("programs {:016x}\n", self.digest()?);
@@ -130,7 +131,11 @@ impl Runner {
         let lines = known.strip_prefix(&digest).unwrap_or_default().lines();
         let mut traced: BTreeMap<Test, Traced> = lines.filter_map(read_line).collect();
         let mut output = OpenOptions::new().append(true).open(file)?;
-        for test in self.list()? {
+        let is_wanted = |test: &Test| {
+            words.is_empty() || words.iter().any(|word| test.name.contains(word.as_str()))
+        };
+        traced.retain(|test, _| is_wanted(test));
+        for test in self.list()?.into_iter().filter(is_wanted) {
             if traced.contains_key(&test) {
                 continue;
             }
