@@ -83,9 +83,7 @@ impl FromStr for ServerAddress {
         };
         let (host, port) = match host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
-                let number = port
-                    .parse()
-                    .map_err(|_| AddressError::Port)?;
+                let number = port.parse().map_err(|_| AddressError::Port)?;
                 (host, number)
             }
             _ => (host, DEFAULT_PORT),

@@ -279,10 +279,17 @@ fn every_kind_of_fault_is_found() {
     for expected in ["a: the versions", "banned", "elsewhere", "old@1.0.0"] {
         assert!(faults.contains(expected), "{expected}: {faults}");
     }
-    let used = [("a v1.0.0", "MIT"), ("b v1.0.0", "GPL-3.0"), ("c v1.0.0", "")];
+    let used = [
+        ("a v1.0.0", "MIT"),
+        ("b v1.0.0", "GPL-3.0"),
+        ("c v1.0.0", ""),
+    ];
     let used = used.map(|(package, licence)| (package.to_owned(), licence.to_owned()));
     assert_eq!(
         rules.licence_faults(&used.into()),
-        ["b v1.0.0: the licence `GPL-3.0`", "c v1.0.0: the licence ``"]
+        [
+            "b v1.0.0: the licence `GPL-3.0`",
+            "c v1.0.0: the licence ``"
+        ]
     );
 }

@@ -15,7 +15,11 @@ pub fn address(input: &[u8]) {
     assert!(!address.host.is_empty() && !address.name.is_empty());
     let name = path_of(&text).and_then(percent_decoded);
     assert_eq!(name.as_deref(), Some(address.name.as_bytes()), "{text}");
-    let name: String = address.name.bytes().map(|it| format!("%{it:02X}")).collect();
+    let name: String = address
+        .name
+        .bytes()
+        .map(|it| format!("%{it:02X}"))
+        .collect();
     let scheme = if address.tls { "rediss" } else { "redis" };
     let again = format!("{scheme}://{}/{name}", address.node());
     let again: ClusterAddress = again.parse().expect("its own text form");
@@ -66,7 +70,11 @@ mod tests {
     fn the_seeds_are_layouts() {
         for seed in layout_seeds() {
             let text = lossy(&seed);
-            assert!(Layout::parse(&text).is_ok(), "{text}: {:?}", Layout::parse(&text));
+            assert!(
+                Layout::parse(&text).is_ok(),
+                "{text}: {:?}",
+                Layout::parse(&text)
+            );
         }
     }
 }

@@ -471,7 +471,11 @@ fn percent_decoded(text: &str) -> Option<Vec<u8>> {
         let [high, low, rest @ ..] = part else {
             return None;
         };
-        let digit = |byte: u8| b"0123456789abcdef".iter().position(|it| *it == byte.to_ascii_lowercase());
+        let digit = |byte: u8| {
+            b"0123456789abcdef"
+                .iter()
+                .position(|it| *it == byte.to_ascii_lowercase())
+        };
         decoded.push((16 * digit(*high)? + digit(*low)?) as u8);
         decoded.extend_from_slice(rest);
     }
