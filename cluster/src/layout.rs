@@ -171,7 +171,7 @@ impl Layout {
     }
 
     /// Returns the text that is recorded.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let mut object = json!({
             "dedupstore": self.window.map_or(VERSION, |_| WINDOW_VERSION),
             "id": format!("{:016x}", self.id),
@@ -192,8 +192,8 @@ impl Layout {
         object.to_string()
     }
 
-    /// Reads the text that is recorded.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the text that is recorded. Returns what is wrong with it otherwise.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let object: Value = serde_json::from_str(text)
             .map_err(|_| "it is no JSON; another program may use this key".to_owned())?;
         let number = |name: &str| {
