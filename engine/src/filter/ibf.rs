@@ -44,10 +44,10 @@ use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
-use super::index_levels::FANOUT;
-use super::minimum_index::{Least, MAX_LEAST, MinimumIndex, first_least};
+use super::least_list::LeastList;
+use super::minimum_index::MinimumIndex;
 use super::parameter::Parameter;
-use super::weighted_index::{Search, WeightedIndex};
+use super::weighted_index::{GROUP, Target, WeightedIndex};
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
@@ -56,7 +56,10 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The largest P: the chosen cells are collected before any of them changes.
-const MAX_P: usize = MAX_LEAST;
+const MAX_P: usize = 64;
+/// For how many cells more than the next observation needs the list of the least is filled: their
+/// memory then arrives before they are chosen.
+const LISTED_AHEAD: usize = 16;
 
 /// The geometry of an importance-aware Bloom filter.
 #[derive(Clone, Debug)]
@@ -142,6 +145,7 @@ impl Ibf {
                 for choice in &choices[..count] {
                     self.lower(region, registers, choice.cell);
                 }
+                index.visit_next_unit(region);
             }
             Index::Minimum(index) if scheme == Scheme::MinimumPriority => {
                 self.delete_by_priority(region, registers, index);
@@ -156,16 +160,24 @@ impl Ibf {
         (0..self.p as u64).map(move |i| reduce(generator.draw(i), cells))
     }
 
+    /// Lowers the value of a cell. Returns what it is then.
     #[inline(always)]
-    fn lower<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, cell: u64) {
+    fn lower<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        cell: u64,
+    ) -> u32 {
         let value = self.cells.value(region.bytes(), cell);
-        if value > 0 {
-            let lowered = match self.resets_to_zero {
-                true => 0,
-                false => value - 1,
-            };
-            self.cells.set_value(region, registers, cell, lowered);
+        if value == 0 {
+            return 0;
         }
+        let lowered = match self.resets_to_zero {
+            true => 0,
+            false => value - 1,
+        };
+        self.cells.set_value(region, registers, cell, lowered);
+        lowered
     }
 
     /// Chooses cells by their weights. Returns how many there are, fewer only if no more cells
@@ -179,21 +191,22 @@ impl Ibf {
         choices: &mut [Choice],
         are_distinct: bool,
     ) -> usize {
-        let total = index.total(region);
-        if total == 0 {
+        let odds = index.odds(region);
+        if odds.total == 0 {
             return 0;
         }
-        let mut searches = [Search::default(); MAX_P];
-        let searches = &mut searches[..choices.len()];
-        for (search, i) in searches.iter_mut().zip(0..) {
-            *search = Search::new(reduce(generator.draw(i), total));
+        // One step for all before the next one, so that their cache misses overlap.
+        let mut targets = [Target::default(); MAX_P];
+        let targets = &mut targets[..choices.len()];
+        for (target, i) in targets.iter_mut().zip(0..) {
+            *target = index.choose_unit(region, &odds, generator.draw(i));
         }
-        index.find_groups(region, searches);
-        for search in &*searches {
-            self.cells.prefetch_group(region, search.group);
+        for target in &mut *targets {
+            *target = index.find_group(region, *target);
+            self.cells.prefetch_group(region, target.part);
         }
-        for (choice, search) in choices.iter_mut().zip(&*searches) {
-            *choice = self.cells.choice(region, search);
+        for (choice, target) in choices.iter_mut().zip(&*targets) {
+            *choice = self.cells.choice(region, *target);
         }
         if !are_distinct {
             return choices.len();
@@ -201,8 +214,8 @@ impl Ibf {
         for i in 1..choices.len() {
             let (chosen, rest) = choices.split_at_mut(i);
             if chosen.iter().any(|it| it.cell == rest[0].cell) {
-                let again = Generator::from_state(generator.draw(i as u64));
-                match self.choose_another(region, index, again.draw(0), total, chosen) {
+                let again = WeightedIndex::draw_again(generator.draw(i as u64));
+                match self.choose_another(region, index, again, odds.total, chosen) {
                     Some(choice) => rest[0] = choice,
                     None => return i,
                 }
@@ -222,21 +235,25 @@ impl Ibf {
         total: u64,
         chosen: &[Choice],
     ) -> Option<Choice> {
-        let mut in_order = [Choice::default(); MAX_P];
+        let mut in_order = [(0, 0); MAX_P];
         let in_order = &mut in_order[..chosen.len()];
-        in_order.copy_from_slice(chosen);
-        in_order.sort_unstable_by_key(|choice| choice.start);
-        let taken: u64 = in_order.iter().map(|choice| choice.weight).sum();
+        for (one, choice) in in_order.iter_mut().zip(chosen) {
+            let group = choice.cell / GROUP;
+            let start = index.start_of_group(region, group);
+            let start = start.wrapping_add(self.cells.start_in_group(region, choice.cell));
+            *one = (start, choice.weight);
+        }
+        in_order.sort_unstable();
+        let taken: u64 = in_order.iter().map(|(_, weight)| weight).sum();
         let left = total.checked_sub(taken).filter(|&left| left > 0)?;
-        let mut target = reduce(draw, left);
-        for choice in in_order {
-            if target >= choice.start {
-                target += choice.weight;
+        let mut number = reduce(draw, left);
+        for &mut (start, weight) in in_order {
+            if number >= start {
+                number += weight;
             }
         }
-        let mut search = [Search::new(target)];
-        index.find_groups(region, &mut search);
-        Some(self.cells.choice(region, &search[0]))
+        let group = index.find_group(region, index.look_up(region, number));
+        Some(self.cells.choice(region, group))
     }
 
     /// Deletes from the P cells of least importance.
@@ -247,15 +264,30 @@ impl Ibf {
         registers: &mut Registers,
         index: &MinimumIndex,
     ) {
-        let mut lists = [Least::new(self.p); 2];
-        let costs = |group| self.cells.costs(region.bytes(), group);
-        let least = index.least_cells(region.bytes(), &mut lists, costs);
-        for &cell in least {
-            self.lower(region, registers, cell);
-            // A cell that is still above 0 costs what it did.
-            if self.cells.value(region.bytes(), cell) == 0 {
-                self.cells.update_minimum(region, index, cell);
+        let mut keys = [0; MAX_P];
+        let keys = &mut keys[..self.p];
+        let mut count = 0;
+        // The list may have room for less than P.
+        while count < keys.len() {
+            let wanted = keys.len() - count + LISTED_AHEAD;
+            self.cells.fill_list(region, registers, index, wanted);
+            match LeastList(registers).take(&mut keys[count..]) {
+                0 => break,
+                taken => count += taken,
             }
+        }
+        let mut still_in_use = 0;
+        for i in 0..count {
+            let cell = self.cells.cell_of(keys[i]);
+            if self.lower(region, registers, cell) > 0 {
+                keys[still_in_use] = keys[i];
+                still_in_use += 1;
+            }
+        }
+        // These cost what they did. The first ones are put back last, so that each place is the
+        // first of the list.
+        for &key in keys[..still_in_use].iter().rev() {
+            self.cells.put(region, registers, index, key);
         }
     }
 
@@ -267,15 +299,17 @@ impl Ibf {
         registers: &mut Registers,
         index: &MinimumIndex,
     ) {
-        for _ in 0..self.p {
-            let Some(group) = index.find(region.bytes()) else {
+        for i in 0..self.p {
+            let wanted = self.p - i + LISTED_AHEAD;
+            self.cells.fill_list(region, registers, index, wanted);
+            let mut key = [0];
+            if LeastList(registers).take(&mut key) == 0 {
                 return;
-            };
-            let costs = self.cells.costs(region.bytes(), group);
-            let cell = group * FANOUT + first_least(&costs).unwrap_or(0);
-            self.cells.raise_priority(region, cell, self.priority);
+            }
+            let cell = self.cells.cell_of(key[0]);
             self.lower(region, registers, cell);
-            self.cells.update_minimum(region, index, cell);
+            let key = self.cells.raise_priority(region, cell, self.priority);
+            self.cells.put(region, registers, index, key);
         }
     }
 }
@@ -394,8 +428,18 @@ impl Filter for Ibf {
         })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = |cells| Ibf { cells, ..*self };
+        [self.cells.with_constants(4, 4).map(known), None]
+    }
+
     fn region_bytes(&self) -> u64 {
         self.cells.region_bytes()
+    }
+
+    fn accepts(&self, registers: &Registers) -> bool {
+        self.cells.accepts(registers)
     }
 
     fn cells(&self) -> u64 {
@@ -474,9 +518,37 @@ impl Filter for Ibf {
     #[inline(always)]
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
         self.cells.prefetch(region, fingerprint);
-        if self.cells.scheme() == Scheme::Random {
-            for cell in self.random_cells(generator) {
-                self.cells.counters.prefetch_cell(region, cell);
+        match self.cells.index() {
+            Index::None => {
+                for cell in self.random_cells(generator) {
+                    self.cells.counters.prefetch_cell(region, cell);
+                }
+            }
+            // In WebAssembly, where a prefetch is a real read, the search itself is as fast.
+            Index::Weighted(index) if !cfg!(target_family = "wasm") => {
+                for i in 0..self.p as u64 {
+                    index.prefetch_groups(region, generator.draw(i));
+                }
+            }
+            Index::Weighted(_) | Index::Minimum(_) => {}
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_dependent(
+        &self,
+        region: &[u8],
+        _: &Registers,
+        generator: Generator,
+        _: Fingerprint,
+    ) {
+        if let Index::Weighted(index) = self.cells.index()
+            && !cfg!(target_family = "wasm")
+        {
+            for i in 0..self.p as u64 {
+                if let Some(group) = index.probable_group(region, generator.draw(i)) {
+                    self.cells.prefetch_group(region, group);
+                }
             }
         }
     }

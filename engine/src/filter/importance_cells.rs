@@ -2,14 +2,16 @@
 //! choose among them.
 //!
 //! The region holds the counters, then two bytes per cell for importance if the scheme uses it,
-//! then four bytes per cell for priority if it uses that, then an [index](super::index_levels)
-//! over the cells. With counters of three bits, there are 3 bits per cell without an index, about
-//! 5.3 with the index over values, about 21 with importance and about 53 with priority.
+//! then four bytes per cell for priority if it uses that, then an index over the cells: sums of
+//! [weights](super::weighted_index) or [minima](super::minimum_index) of costs. With counters of
+//! three bits, there are 3 bits per cell without an index, about 4.1 with the index over values,
+//! about 20 with importance, 21 for minima, and about 53 with priority.
 
 use super::counters::Counters;
 use super::index_levels::{FANOUT, children};
-use super::minimum_index::{Costs, MinimumIndex, NEVER, least};
-use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex, place_of};
+use super::least_list::{self, CAPACITY, KeyLayout, LeastList};
+use super::minimum_index::{Costs, MinimumIndex, NEVER};
+use super::weighted_index::{GROUP, MAX_WEIGHT, Target, WeightedIndex};
 use super::{Registers, Verdict};
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
 use crate::fingerprint::Fingerprint;
@@ -61,6 +63,7 @@ pub(super) struct ImportanceCells {
     /// The offset of the priority of cell 0.
     priority_at: usize,
     index: Index,
+    keys: KeyLayout,
     bytes: usize,
 }
 
@@ -69,33 +72,8 @@ pub(super) struct ImportanceCells {
 pub(super) struct Choice {
     /// The cell.
     pub cell: u64,
-    /// The sum of the weights of the cells before it.
-    pub start: u64,
     /// Its weight.
     pub weight: u64,
-}
-
-/// Up to 16 cells that one node of the index summarizes.
-struct Group<'a> {
-    values: [u16; FANOUT as usize],
-    importance: &'a [u8],
-    count: usize,
-}
-
-impl Group<'_> {
-    /// Returns the importance of each cell, and 0 where there is none.
-    #[inline(always)]
-    fn importances(&self) -> [u32; FANOUT as usize] {
-        // A whole group, of known length, is read with vector instructions.
-        if let Ok(importance) = <&[u8; 2 * FANOUT as usize]>::try_from(self.importance) {
-            return std::array::from_fn(|i| read_u16(importance, 2 * i).into());
-        }
-        let mut all = [0; FANOUT as usize];
-        for (one, bytes) in all.iter_mut().zip(self.importance.chunks_exact(2)) {
-            *one = read_u16(bytes, 0).into();
-        }
-        all
-    }
 }
 
 /// Returns a weight that is inversely proportional to an importance or value. 0 counts as 1: an
@@ -118,22 +96,6 @@ static INVERSES: [u32; 1024] = {
     }
     weights
 };
-
-/// Returns what a deletion from a cell with this value and importance costs, without priority.
-#[inline(always)]
-fn cost_in_use((value, importance): (u32, u16)) -> u32 {
-    match value {
-        0 => NEVER,
-        _ => importance.into(),
-    }
-}
-
-/// Returns what a deletion from a cell with this importance and priority costs.
-#[inline(always)]
-fn with_priority(importance: u16, priority: u32) -> u32 {
-    let sum = u32::from(importance).saturating_add(priority);
-    sum.min(NEVER - 1)
-}
 
 /// From this number of cells on, arrays begin at cache lines; below, the gaps would be too large a
 /// share.
@@ -201,8 +163,17 @@ impl ImportanceCells {
             importance_at,
             priority_at,
             index,
+            keys: KeyLayout::new(cells),
             bytes,
         }
+    }
+
+    /// Returns the same cells with k and the largest value as compile-time constants; None if they
+    /// are others.
+    #[inline(always)]
+    pub fn with_constants(self, k: u32, max: u16) -> Option<Self> {
+        let counters = self.counters.with_constants(k, max)?;
+        Some(ImportanceCells { counters, ..self })
     }
 
     /// Returns the scheme.
@@ -259,89 +230,231 @@ impl ImportanceCells {
         }
     }
 
-    /// Returns the weights of the cells of a group, and 0 where there is none. There is no branch
-    /// per cell: which ones are in use cannot be predicted.
+    /// Returns the cell of a group to which a number below the weight of the group belongs.
     #[inline(always)]
-    fn weights(&self, group: &Group<'_>) -> [u32; FANOUT as usize] {
-        let numbers = match self.scheme {
-            Scheme::ProbabilisticValue => group.values.map(u32::from),
-            _ => group.importances(),
+    pub fn choice(&self, region: &[u8], target: Target) -> Choice {
+        let mut left = target.number;
+        let mut choice = Choice {
+            cell: target.part * GROUP,
+            weight: 0,
         };
-        let greatest = numbers.iter().fold(0, |all, number| all | number);
-        let inverses = match (greatest as usize) < INVERSES.len() {
-            true => numbers.map(|number| INVERSES[number as usize % INVERSES.len()]),
-            false => numbers.map(|number| MAX_WEIGHT / number.max(1)),
-        };
-        let counts_always = self.scheme == Scheme::Probabilistic;
-        std::array::from_fn(|i| {
-            let counts = (group.values[i] != 0) | counts_always;
-            let is_cell = i < group.count;
-            inverses[i] * u32::from(counts & is_cell)
-        })
+        self.for_each_weight(region, target.part, |cell, weight| {
+            choice = Choice {
+                cell,
+                weight: weight.into(),
+            };
+            let is_behind = left >= weight;
+            left = left.wrapping_sub(weight);
+            is_behind
+        });
+        choice
     }
 
-    /// Returns the cell in whose part of the total the target of a search lies.
+    /// Returns the sum of the weights of the cells before a cell of its group.
+    #[cold]
+    pub fn start_in_group(&self, region: &[u8], cell: u64) -> u64 {
+        let mut sum = 0;
+        self.for_each_weight(region, cell / GROUP, |before, weight| {
+            let counts = before < cell;
+            sum += if counts { u64::from(weight) } else { 0 };
+            counts
+        });
+        sum
+    }
+
+    /// Calls a function with each cell of a group that has a weight, until it returns false.
     #[inline(always)]
-    pub fn choice(&self, region: &[u8], search: &Search) -> Choice {
-        let group = self.group(region, search.group);
-        let weights = self.weights(&group);
-        let (passed, before) = place_of(search.left, |i| weights[i % FANOUT as usize].into());
-        // Damaged sums may promise more weight than there is.
-        let passed = passed.min(group.count - 1);
-        Choice {
-            cell: search.group * FANOUT + passed as u64,
-            start: search.target.wrapping_sub(search.left).wrapping_add(before),
-            weight: weights[passed].into(),
+    fn for_each_weight(
+        &self,
+        region: &[u8],
+        group: u64,
+        mut function: impl FnMut(u64, u32) -> bool,
+    ) {
+        let cells = group * GROUP..((group + 1) * GROUP).min(self.cells());
+        if self.scheme == Scheme::Probabilistic {
+            for cell in cells {
+                if !function(cell, inverse(self.importance(region, cell).into())) {
+                    return;
+                }
+            }
+            return;
         }
+        self.counters.for_each_in_use(region, cells, |cell, value| {
+            function(cell, self.weight(value, self.importance(region, cell)))
+        });
     }
 
-    /// Prefetches the cells of a group.
+    /// Prefetches the cells of a group of the weighted index.
     #[inline(always)]
     pub fn prefetch_group(&self, region: &[u8], group: u64) {
-        let cell = group * FANOUT;
+        self.prefetch_cells(region, group * GROUP);
+    }
+
+    /// Prefetches the value, the importance and the priority of a cell.
+    #[inline(always)]
+    fn prefetch_cells(&self, region: &[u8], cell: u64) {
         self.counters.prefetch_cell(region, cell);
         if self.scheme.uses_importance() {
             prefetch(region, self.importance_at + 2 * cell as usize);
         }
+        if self.scheme == Scheme::MinimumPriority {
+            prefetch(region, self.priority_at + 4 * cell as usize);
+        }
     }
 
-    /// Returns what a deletion from each cell of a group costs.
+    /// Returns what a deletion from each of 16 cells costs; [`NEVER`] where there is no cell, or
+    /// none from which the scheme deletes.
     #[inline(always)]
-    pub fn costs(&self, region: &[u8], number: u64) -> Costs {
-        let group = self.group(region, number);
-        let importances = group.importances();
+    fn costs(&self, region: &[u8], group: u64) -> Costs {
+        let cells = children(group, self.cells());
+        let count = (cells.end - cells.start) as usize;
+        let at = self.importance_at + 2 * cells.start as usize;
+        let importances = self.importances(&region[at..at + 2 * count]);
         if self.scheme != Scheme::MinimumPriority {
+            let values = self.counters.values_of(region, cells.start, count);
             return std::array::from_fn(|i| {
-                let is_in_use = (i < group.count) & (group.values[i] != 0);
+                let is_in_use = (i < count) & (values[i] != 0);
                 importances[i] | if is_in_use { 0 } else { NEVER }
             });
         }
         let mut costs = [NEVER; FANOUT as usize];
-        let at = self.priority_at + 4 * (number * FANOUT) as usize;
-        let priorities = region[at..at + 4 * group.count].chunks_exact(4);
+        let at = self.priority_at + 4 * cells.start as usize;
+        let priorities = region[at..at + 4 * count].chunks_exact(4);
         for ((cost, importance), priority) in costs.iter_mut().zip(importances).zip(priorities) {
-            *cost = with_priority(importance as u16, read_u32(priority, 0));
+            *cost = self.with_priority(importance, read_u32(priority, 0));
         }
         costs
     }
 
+    /// Returns up to 16 numbers for importance, and 0 where there is none.
     #[inline(always)]
-    fn group<'a>(&self, region: &'a [u8], number: u64) -> Group<'a> {
-        let cells = children(number, self.cells());
-        let count = (cells.end - cells.start) as usize;
-        let at = self.importance_at + 2 * cells.start as usize;
-        Group {
-            values: self.counters.values_of(region, cells.start, count),
-            importance: match self.scheme.uses_importance() {
-                true => &region[at..at + 2 * count],
-                false => &[],
-            },
-            count,
+    fn importances(&self, bytes: &[u8]) -> Costs {
+        // A whole group, of known length, is read with vector instructions.
+        if let Ok(bytes) = <&[u8; 2 * FANOUT as usize]>::try_from(bytes) {
+            return std::array::from_fn(|i| read_u16(bytes, 2 * i).into());
+        }
+        let mut all = [0; FANOUT as usize];
+        for (one, bytes) in all.iter_mut().zip(bytes.chunks_exact(2)) {
+            *one = read_u16(bytes, 0).into();
+        }
+        all
+    }
+
+    /// Returns what a deletion from a cell with this importance and priority costs.
+    #[inline(always)]
+    fn with_priority(&self, importance: u32, priority: u32) -> u32 {
+        importance.saturating_add(priority).min(self.keys.most())
+    }
+
+    /// Returns the key of a cell with this value and importance in the list of the least; None if
+    /// nothing is deleted from it.
+    #[inline(always)]
+    fn key(&self, region: &[u8], cell: u64, (value, importance): (u32, u16)) -> Option<u64> {
+        let importance = u32::from(importance);
+        let cost = match self.scheme {
+            Scheme::MinimumPriority => {
+                let priority = read_u32(region, self.priority_at + 4 * cell as usize);
+                self.with_priority(importance, priority)
+            }
+            _ if value == 0 => return None,
+            _ => importance,
+        };
+        Some(self.keys.key(cost, cell))
+    }
+
+    /// Returns the cell of a key.
+    #[inline(always)]
+    pub fn cell_of(&self, key: u64) -> u64 {
+        self.keys.cost_and_cell(key).1
+    }
+
+    /// Whether registers that were read from a file are possible.
+    pub fn accepts(&self, registers: &Registers) -> bool {
+        match self.index {
+            Index::Minimum(_) => LeastList::is_valid(registers, self.keys, self.cells()),
+            Index::None | Index::Weighted(_) => true,
         }
     }
 
-    /// Changes the value of a cell, counts the cells in use and updates the index, unless that is
-    /// an index of minima.
+    /// Moves the mark up until the list has so many cells, is full, or holds all.
+    #[inline(always)]
+    pub fn fill_list<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        index: &MinimumIndex,
+        count: usize,
+    ) {
+        let list = &mut LeastList(registers);
+        while list.len() < count.min(CAPACITY) && list.mark() != u64::MAX {
+            let (cost, from) = self.keys.cost_and_cell(list.mark());
+            match index.next(region.bytes(), from / FANOUT, cost) {
+                Some(group) => self.pass_group(region, list, index, group),
+                None => {
+                    // There is no such cost any more. The bounds say which one may be the next.
+                    let least = index.least(region.bytes());
+                    list.set_mark(match least {
+                        NEVER => u64::MAX,
+                        _ => self.keys.key(least.max(cost.saturating_add(1)), 0),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Moves the mark behind a group, and appends its cells of this cost to the list.
+    #[inline(always)]
+    fn pass_group<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        list: &mut LeastList<'_>,
+        index: &MinimumIndex,
+        group: u64,
+    ) {
+        let mark = list.mark();
+        let (least, _) = self.keys.cost_and_cell(mark);
+        let mut behind = self.keys.key(least, (group + 1) * FANOUT);
+        let mut bound = NEVER;
+        let costs = self.costs(region.bytes(), group);
+        for (&cost, cell) in costs.iter().zip(group * FANOUT..) {
+            let key = self.keys.key(cost, cell);
+            if cost == NEVER || key < mark {
+                // It is in the list already.
+                continue;
+            }
+            if key < behind && !list.append(key) {
+                behind = key;
+            }
+            if key >= behind {
+                bound = bound.min(cost);
+            }
+        }
+        index.set(region, group, bound);
+        list.set_mark(behind);
+    }
+
+    /// Puts a cell where it belongs by its key: into the list or into the index.
+    #[inline(always)]
+    pub fn put<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        index: &MinimumIndex,
+        key: u64,
+    ) {
+        let list = &mut LeastList(registers);
+        let into_index = match key < list.mark() {
+            true => list.insert(key),
+            false => Some(key),
+        };
+        if let Some(key) = into_index {
+            let (cost, cell) = self.keys.cost_and_cell(key);
+            index.lower(region, cell / FANOUT, cost);
+        }
+    }
+
+    /// Changes the value of a cell, counts the cells in use and updates the sums of weights. Keys
+    /// of costs are updated by the caller.
     #[inline(always)]
     pub fn set_value<R: Region + ?Sized>(
         &self,
@@ -351,6 +464,9 @@ impl ImportanceCells {
         value: u32,
     ) {
         let old = self.write_value(region, registers, cell, value);
+        let Index::Weighted(index) = &self.index else {
+            return;
+        };
         let weight_changes = match self.scheme {
             Scheme::ProbabilisticValue => true,
             Scheme::ProbabilisticInUse => (old == 0) != (value == 0),
@@ -358,7 +474,8 @@ impl ImportanceCells {
         };
         if weight_changes {
             let importance = self.importance(region.bytes(), cell);
-            self.update_index(region, cell, (old, importance), (value, importance));
+            let (old, new) = (self.weight(old, importance), self.weight(value, importance));
+            index.change(region, cell, old, new);
         }
     }
 
@@ -380,7 +497,28 @@ impl ImportanceCells {
             let at = self.importance_at + 2 * cell as usize;
             write_u16(region.bytes_mut(at..at + 2), 0, importance);
         }
-        self.update_index(region, cell, (old, old_importance), (value, importance));
+        let (old, new) = ((old, old_importance), (value, importance));
+        match &self.index {
+            Index::None => {}
+            Index::Weighted(index) => {
+                let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
+                index.change(region, cell, old, new);
+            }
+            Index::Minimum(index) => {
+                let old = self.key(region.bytes(), cell, old);
+                let new = self.key(region.bytes(), cell, new);
+                if old == new {
+                    return;
+                }
+                // A key that is not in the list leaves its bound behind, which does no harm.
+                if let Some(old) = old.filter(|&old| old < LeastList(registers).mark()) {
+                    LeastList(registers).remove(old);
+                }
+                if let Some(new) = new {
+                    self.put(region, registers, index, new);
+                }
+            }
+        }
     }
 
     /// Writes the value of a cell and counts the cells in use. Returns the value before.
@@ -401,75 +539,36 @@ impl ImportanceCells {
         old
     }
 
-    /// Updates the index after a cell changed its value and importance.
+    /// Raises the priority of a cell: it is chosen later next time. Returns its key.
     #[inline(always)]
-    fn update_index<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        cell: u64,
-        old: (u32, u16),
-        new: (u32, u16),
-    ) {
-        match &self.index {
-            Index::None => {}
-            Index::Weighted(index) => {
-                let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
-                index.change(region, cell, old, new);
-            }
-            Index::Minimum(index) => {
-                let (old, new) = match self.scheme {
-                    Scheme::MinimumPriority => {
-                        let at = self.priority_at + 4 * cell as usize;
-                        let priority = read_u32(region.bytes(), at);
-                        (
-                            with_priority(old.1, priority),
-                            with_priority(new.1, priority),
-                        )
-                    }
-                    _ => (cost_in_use(old), cost_in_use(new)),
-                };
-                let group = cell / FANOUT;
-                index.change(region, group, old, new, |region| {
-                    least(&self.costs(region, group))
-                });
-            }
-        }
-    }
-
-    /// Updates the minima over a cell.
-    #[inline(always)]
-    pub fn update_minimum<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        index: &MinimumIndex,
-        cell: u64,
-    ) {
-        let group = cell / FANOUT;
-        let costs = self.costs(region.bytes(), group);
-        index.update(region, group, least(&costs));
-    }
-
-    /// Raises the priority of a cell: it is chosen later next time.
-    pub fn raise_priority<R: Region + ?Sized>(&self, region: &mut R, cell: u64, by: u32) {
+    pub fn raise_priority<R: Region + ?Sized>(&self, region: &mut R, cell: u64, by: u32) -> u64 {
         let at = self.priority_at + 4 * cell as usize;
         let bytes = region.bytes_mut(at..at + 4);
         let raised = read_u32(bytes, 0).saturating_add(by);
         write_u32(bytes, 0, raised);
+        let importance = self.importance(region.bytes(), cell);
+        self.keys.key(self.with_priority(importance.into(), raised), cell)
     }
 
     /// Prefetches everything that changes with the cells of a key.
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
         for cell in self.counters.positions(fingerprint) {
-            self.counters.prefetch_cell(region, cell);
-            if self.scheme.uses_importance() {
-                prefetch(region, self.importance_at + 2 * cell as usize);
-            }
+            self.prefetch_cells(region, cell);
             match &self.index {
                 Index::None => {}
                 Index::Weighted(index) => index.prefetch(region, cell),
-                Index::Minimum(index) => index.prefetch(region, cell),
+                Index::Minimum(index) => index.prefetch(region, cell / FANOUT),
             }
+        }
+    }
+
+    /// Prefetches the cells that will probably be passed next.
+    #[inline(always)]
+    pub fn prefetch_next(&self, region: &[u8], registers: &Registers, index: &MinimumIndex) {
+        let (cost, from) = self.keys.cost_and_cell(least_list::mark(registers));
+        if let Some(group) = index.next(region, from / FANOUT, cost) {
+            self.prefetch_cells(region, group * FANOUT);
         }
     }
 }

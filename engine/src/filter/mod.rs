@@ -78,6 +78,8 @@ mod importance_cells;
 #[cfg(feature = "all-filters")]
 mod index_levels;
 #[cfg(feature = "all-filters")]
+mod least_list;
+#[cfg(feature = "all-filters")]
 mod minimum_index;
 mod observation;
 mod observation_time;

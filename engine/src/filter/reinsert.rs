@@ -210,8 +210,18 @@ impl Filter for Reinsert {
         })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = |filter| Reinsert { filter, ..*self };
+        self.filter.usual().map(|filter| filter.map(known))
+    }
+
     fn region_bytes(&self) -> u64 {
         self.filter.region_bytes() + self.entries * ENTRY_BYTES as u64
+    }
+
+    fn accepts(&self, registers: &Registers) -> bool {
+        self.filter.accepts(registers)
     }
 
     fn cells(&self) -> u64 {
@@ -296,5 +306,18 @@ impl Filter for Reinsert {
                 prefetch(region, self.entry_at(self.entry(0, draw)));
             }
         }
+    }
+
+    #[inline(always)]
+    fn prefetch_dependent(
+        &self,
+        region: &[u8],
+        registers: &Registers,
+        generator: Generator,
+        fingerprint: Fingerprint,
+    ) {
+        let cells = &region[..self.filter_bytes()];
+        let filter = &self.filter;
+        filter.prefetch_dependent(cells, registers, generator, fingerprint);
     }
 }
