@@ -90,6 +90,17 @@ impl Counters {
         values
     }
 
+    /// Changes a counter. Returns its value before and after that.
+    #[inline(always)]
+    pub fn change<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        index: u64,
+        change: impl Fn(u32) -> u32,
+    ) -> (u32, u32) {
+        self.packed.change(region, index, change)
+    }
+
     /// Calls a function with each counter above 0 and its value, in order, until it returns false.
     /// The first one is a multiple of 16, so their bits begin with a byte, and narrow ones are read
     /// at once.

@@ -25,17 +25,20 @@
 //!
 //! The importance of a cell is that of the last key (`weight=current`) or the sum over all keys so
 //! far (`weight=cumulative`), at most 65,535. Weights are whole numbers, 2^20 ÷ importance, so
-//! that every target chooses the same cells. Sums and minima of 16 cells, of 16 such nodes and so
-//! on make each choice O(log n); [`importance_cells`](super::importance_cells) says what that
-//! costs in memory, all of which counts as the filter's.
+//! that every target chooses the same cells. To choose by weight, units of 4096 cells are drawn until
+//! one is hit, and sums of weights lead to the cell in it
+//! ([`weighted_index`](super::weighted_index)). The least cells stand in a list in the registers,
+//! which is filled by [minima](super::minimum_index) of costs. Both take O(log n) at most.
+//! [`importance_cells`](super::importance_cells) says what they cost in memory, all of which counts
+//! as the filter's.
 //!
 //! **Paper.** Boraskar, "An Importance-Aware Bloom Filter for Set Membership Queries in Streaming
 //! Data", 2010. Its Table 1 names six combinations IBF1 to IBF6: `ibf1` to `ibf6` here.
 //!
 //! **Departures.** Algorithms 5 to 7 print `i = i + 1` where an empty cell is chosen, which
 //! deletes from fewer than P cells. We follow the text: exactly P cells above 0, while there are
-//! so many. If a draw chooses a cell again, a number derived from it chooses among the others, so
-//! that each observation consumes P draws. Of equally important cells, `min` takes the first. An
+//! so many. If a draw misses, or chooses a cell again, numbers derived from it are used, so that each
+//! observation consumes P draws. Of equally important cells, `min` takes the first. An
 //! importance of 0 counts as 1, and one above `top` as `top`.
 //! Algorithm 2 overwrites a counter even if it holds more (`keep=new`); the paper's tables follow
 //! from keeping the larger value (`keep=larger`).
@@ -57,6 +60,8 @@ use crate::rng::Generator;
 
 /// The largest P: the chosen cells are collected before any of them changes.
 const MAX_P: usize = 64;
+/// P up to here is faster than more.
+const USUAL_P: usize = 8;
 /// For how many cells more than the next observation needs the list of the least is filled: their
 /// memory then arrives before they are chosen.
 const LISTED_AHEAD: usize = 16;
@@ -110,8 +115,8 @@ impl Ibf {
         let importance = importance.clamp(1, self.top);
         let value = self.inserted_value(importance);
         for cell in self.cells.counters.positions(fingerprint) {
-            let value = match self.keeps_larger {
-                true => value.max(self.cells.value(region.bytes(), cell)),
+            let value = |old: u32| match self.keeps_larger {
+                true => value.max(old),
                 false => value,
             };
             let weight = |old: u16| match self.is_cumulative {
@@ -130,7 +135,6 @@ impl Ibf {
         registers: &mut Registers,
         generator: Generator,
     ) {
-        let scheme = self.cells.scheme();
         match self.cells.index() {
             Index::None => {
                 for cell in self.random_cells(generator) {
@@ -138,16 +142,13 @@ impl Ibf {
                 }
             }
             Index::Weighted(index) => {
-                let mut choices = [Choice::default(); MAX_P];
-                let choices = &mut choices[..self.p];
-                let are_distinct = scheme != Scheme::Probabilistic;
-                let count = self.choose(region.bytes(), index, generator, choices, are_distinct);
-                for choice in &choices[..count] {
-                    self.lower(region, registers, choice.cell);
+                // Short arrays for the usual P: clearing long ones takes time.
+                match self.p <= USUAL_P {
+                    true => self.delete_weighted::<USUAL_P, R>(region, registers, index, generator),
+                    false => self.delete_weighted::<MAX_P, R>(region, registers, index, generator),
                 }
-                index.visit_next_unit(region);
             }
-            Index::Minimum(index) if scheme == Scheme::MinimumPriority => {
+            Index::Minimum(index) if self.cells.scheme() == Scheme::MinimumPriority => {
                 self.delete_by_priority(region, registers, index);
             }
             Index::Minimum(index) => self.delete_least(region, registers, index),
@@ -168,47 +169,52 @@ impl Ibf {
         registers: &mut Registers,
         cell: u64,
     ) -> u32 {
-        let value = self.cells.value(region.bytes(), cell);
-        if value == 0 {
-            return 0;
+        (self.cells).lower(region, registers, cell, self.resets_to_zero)
+    }
+
+    /// Deletes from P cells, at most `ROOM`, that are chosen by their weights.
+    #[inline(always)]
+    fn delete_weighted<const ROOM: usize, R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        index: &WeightedIndex,
+        generator: Generator,
+    ) {
+        let mut choices = [Choice::default(); ROOM];
+        let choices = &mut choices[..self.p];
+        let count = self.choose::<ROOM>(region.bytes(), index, generator, choices);
+        for choice in &choices[..count] {
+            self.lower(region, registers, choice.cell);
         }
-        let lowered = match self.resets_to_zero {
-            true => 0,
-            false => value - 1,
-        };
-        self.cells.set_value(region, registers, cell, lowered);
-        lowered
+        index.visit_next_unit(region);
     }
 
     /// Chooses cells by their weights. Returns how many there are, fewer only if no more cells
     /// have a weight.
     #[inline(always)]
-    fn choose(
+    fn choose<const ROOM: usize>(
         &self,
         region: &[u8],
         index: &WeightedIndex,
         generator: Generator,
         choices: &mut [Choice],
-        are_distinct: bool,
     ) -> usize {
         let odds = index.odds(region);
         if odds.total == 0 {
             return 0;
         }
         // One step for all before the next one, so that their cache misses overlap.
-        let mut targets = [Target::default(); MAX_P];
+        let mut targets = [Target::default(); ROOM];
         let targets = &mut targets[..choices.len()];
-        for (target, i) in targets.iter_mut().zip(0..) {
-            *target = index.choose_unit(region, &odds, generator.draw(i));
-        }
+        index.choose_units(region, &odds, generator, targets);
         for target in &mut *targets {
             *target = index.find_group(region, *target);
-            self.cells.prefetch_group(region, target.part);
         }
         for (choice, target) in choices.iter_mut().zip(&*targets) {
             *choice = self.cells.choice(region, *target);
         }
-        if !are_distinct {
+        if self.cells.scheme() == Scheme::Probabilistic {
             return choices.len();
         }
         for i in 1..choices.len() {
@@ -522,12 +528,6 @@ impl Filter for Ibf {
             Index::None => {
                 for cell in self.random_cells(generator) {
                     self.cells.counters.prefetch_cell(region, cell);
-                }
-            }
-            // In WebAssembly, where a prefetch is a real read, the search itself is as fast.
-            Index::Weighted(index) if !cfg!(target_family = "wasm") => {
-                for i in 0..self.p as u64 {
-                    index.prefetch_groups(region, generator.draw(i));
                 }
             }
             Index::Weighted(_) | Index::Minimum(_) => {}

@@ -8,9 +8,9 @@
 //! about 20 with importance, 21 for minima, and about 53 with priority.
 
 use super::counters::Counters;
-use super::index_levels::{FANOUT, children};
+use super::index_levels::children;
 use super::least_list::{self, CAPACITY, KeyLayout, LeastList};
-use super::minimum_index::{Costs, MinimumIndex, NEVER};
+use super::minimum_index::{Costs, FANOUT, MinimumIndex, NEVER};
 use super::weighted_index::{GROUP, MAX_WEIGHT, Target, WeightedIndex};
 use super::{Registers, Verdict};
 use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
@@ -205,12 +205,6 @@ impl ImportanceCells {
         self.counters.contains(region, fingerprint)
     }
 
-    /// Returns the value of a cell.
-    #[inline(always)]
-    pub fn value(&self, region: &[u8], cell: u64) -> u32 {
-        self.counters.get(region, cell)
-    }
-
     #[inline(always)]
     fn importance(&self, region: &[u8], cell: u64) -> u16 {
         match self.scheme.uses_importance() {
@@ -306,7 +300,7 @@ impl ImportanceCells {
     /// none from which the scheme deletes.
     #[inline(always)]
     fn costs(&self, region: &[u8], group: u64) -> Costs {
-        let cells = children(group, self.cells());
+        let cells = children::<FANOUT>(group, self.cells());
         let count = (cells.end - cells.start) as usize;
         let at = self.importance_at + 2 * cells.start as usize;
         let importances = self.importances(&region[at..at + 2 * count]);
@@ -453,23 +447,27 @@ impl ImportanceCells {
         }
     }
 
-    /// Changes the value of a cell, counts the cells in use and updates the sums of weights. Keys
-    /// of costs are updated by the caller.
+    /// Lowers the value of a cell by one or to zero, counts the cells in use and updates the sums
+    /// of weights. Keys of costs are updated by the caller. Returns the value after that.
     #[inline(always)]
-    pub fn set_value<R: Region + ?Sized>(
+    pub fn lower<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         cell: u64,
-        value: u32,
-    ) {
-        let old = self.write_value(region, registers, cell, value);
+        to_zero: bool,
+    ) -> u32 {
+        let lowered = |old: u32| if to_zero { 0 } else { old.saturating_sub(1) };
+        let (old, value) = self.counters.change(region, cell, lowered);
+        let becomes_empty = (old != 0) & (value == 0);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied.wrapping_sub(becomes_empty.into());
         let Index::Weighted(index) = &self.index else {
-            return;
+            return value;
         };
         let weight_changes = match self.scheme {
-            Scheme::ProbabilisticValue => true,
-            Scheme::ProbabilisticInUse => (old == 0) != (value == 0),
+            Scheme::ProbabilisticValue => old != value,
+            Scheme::ProbabilisticInUse => becomes_empty,
             _ => false,
         };
         if weight_changes {
@@ -477,6 +475,7 @@ impl ImportanceCells {
             let (old, new) = (self.weight(old, importance), self.weight(value, importance));
             index.change(region, cell, old, new);
         }
+        value
     }
 
     /// Changes the value and the importance of a cell, counts the cells in use and updates the
@@ -487,10 +486,14 @@ impl ImportanceCells {
         region: &mut R,
         registers: &mut Registers,
         cell: u64,
-        value: u32,
+        value: impl Fn(u32) -> u32,
         importance: impl Fn(u16) -> u16,
     ) {
-        let old = self.write_value(region, registers, cell, value);
+        let (old, value) = self.counters.change(region, cell, value);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied
+            .wrapping_add(u64::from(value != 0))
+            .wrapping_sub(u64::from(old != 0));
         let old_importance = self.importance(region.bytes(), cell);
         let importance = importance(old_importance);
         if self.scheme.uses_importance() {
@@ -519,24 +522,6 @@ impl ImportanceCells {
                 }
             }
         }
-    }
-
-    /// Writes the value of a cell and counts the cells in use. Returns the value before.
-    #[inline(always)]
-    fn write_value<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        cell: u64,
-        value: u32,
-    ) -> u32 {
-        let old = self.value(region.bytes(), cell);
-        self.counters.set(region, cell, value);
-        let occupied = registers.occupied_mut();
-        *occupied = occupied
-            .wrapping_add(u64::from(value != 0))
-            .wrapping_sub(u64::from(old != 0));
-        old
     }
 
     /// Raises the priority of a cell: it is chosen later next time. Returns its key.

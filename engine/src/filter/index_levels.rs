@@ -1,12 +1,10 @@
-//! The levels of an index: each node summarizes 16 nodes below it.
+//! The levels of an index: each node summarizes `FANOUT` nodes below it.
 //!
-//! With 1000 nodes on the first level there are 63 on the second and 4 on the third; these 4 are
-//! the top. Walking from the top to the first level reads one group of 16 numbers per level, and
-//! so does a change: O(log n).
+//! With 1000 nodes on the first level and 16 under a node, there are 63 on the second level and 4 on
+//! the third; these 4 are the top. Walking from the top to the first level reads one group of 16
+//! numbers per level, and so does a change: O(log n).
 
-/// The number of nodes under a node.
-pub(super) const FANOUT: u64 = 16;
-/// 2^43 cells have 2^39 nodes on the first level; nine more levels leave at most 16.
+/// 2^43 cells have 2^39 nodes over 16 cells; nine more levels leave at most 16.
 const MAX_LEVELS: usize = 10;
 
 /// One level: where its nodes are, and how many.
@@ -29,8 +27,8 @@ impl Level {
 
     /// Returns the number of the first node under a parent, and the bytes of all nodes under it.
     #[inline(always)]
-    pub fn under<'a>(&self, region: &'a [u8], parent: u64) -> (u64, &'a [u8]) {
-        let nodes = children(parent, self.count);
+    pub fn under<'a, const FANOUT: u64>(&self, region: &'a [u8], parent: u64) -> (u64, &'a [u8]) {
+        let nodes = children::<FANOUT>(parent, self.count);
         (
             nodes.start,
             &region[self.at(nodes.start)..self.at(nodes.end)],
@@ -40,14 +38,14 @@ impl Level {
 
 /// All levels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IndexLevels {
+pub(super) struct IndexLevels<const FANOUT: u64> {
     levels: [Level; MAX_LEVELS],
     depth: usize,
     /// The first byte behind the nodes.
     pub end: usize,
 }
 
-impl IndexLevels {
+impl<const FANOUT: u64> IndexLevels<FANOUT> {
     /// Lays out levels from a byte offset, the first with `count` nodes. Levels begin at multiples
     /// of `alignment`.
     pub fn new(count: u64, node_bytes: usize, first_byte: usize, alignment: usize) -> Self {
@@ -90,7 +88,7 @@ impl IndexLevels {
 
 /// Returns the children of a node among `count`.
 #[inline(always)]
-pub(super) fn children(node: u64, count: u64) -> std::ops::Range<u64> {
+pub(super) fn children<const FANOUT: u64>(node: u64, count: u64) -> std::ops::Range<u64> {
     let first = (node * FANOUT).min(count);
     first..(first + FANOUT).min(count)
 }
@@ -102,18 +100,18 @@ mod tests {
     #[test]
     fn every_node_has_a_parent_and_the_top_is_one_group() {
         for count in [1, 15, 16, 17, 255, 256, 257, 1000, 70_000, 1 << 30, 1 << 39] {
-            let levels = IndexLevels::new(count, 8, 24, 8);
+            let levels = IndexLevels::<16>::new(count, 8, 24, 8);
             assert_eq!(levels.first().count, count);
             let mut below = None;
             let mut end = 24;
             for level in levels.all() {
                 if let Some(below) = below {
-                    assert_eq!(level.count, u64::div_ceil(below, FANOUT), "{count}");
+                    assert_eq!(level.count, u64::div_ceil(below, 16), "{count}");
                 }
                 assert!(level.first_byte >= end && level.first_byte % 8 == 0);
                 (below, end) = (Some(level.count), level.at(level.count));
             }
-            assert!(levels.top().count <= FANOUT, "{count}");
+            assert!(levels.top().count <= 16, "{count}");
             assert_eq!(levels.end, end);
         }
     }

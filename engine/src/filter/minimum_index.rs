@@ -6,11 +6,13 @@
 //! cheaper lowers the bound at once. If one becomes dearer, the bound stays as it is until a search
 //! comes to the group.
 
-use super::index_levels::{FANOUT, IndexLevels, Level};
+use super::index_levels::{IndexLevels, Level};
 use crate::bytes::{read_u32, write_u32};
 use crate::prefetch::prefetch;
 use crate::region::Region;
 
+/// The number of cells in a group, and of nodes under a node.
+pub(super) const FANOUT: u64 = 16;
 /// The cost of a cell that must not be found.
 pub(super) const NEVER: u32 = u32::MAX;
 
@@ -20,7 +22,7 @@ pub(super) type Costs = [u32; FANOUT as usize];
 /// Bounds of costs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinimumIndex {
-    levels: IndexLevels,
+    levels: IndexLevels<FANOUT>,
     /// The cost of each cell in a region of zeros: 0 or [`NEVER`]. Nodes hold the XOR of a bound
     /// with it, so that zeros have the right meaning.
     untouched: u32,
@@ -44,7 +46,7 @@ impl MinimumIndex {
     /// Returns the bounds of the nodes under a parent; [`NEVER`] where there is none.
     #[inline(always)]
     fn bounds(&self, region: &[u8], level: &Level, parent: u64) -> Costs {
-        let (_, nodes) = level.under(region, parent);
+        let (_, nodes) = level.under::<FANOUT>(region, parent);
         // A whole group, of known length, is read with vector instructions.
         if let Ok(nodes) = <&[u8; 4 * FANOUT as usize]>::try_from(nodes) {
             return std::array::from_fn(|i| read_u32(nodes, 4 * i) ^ self.untouched);

@@ -3,7 +3,7 @@
 //! The weights of cells are not stored: they follow from the cells. 32 cells are a group, 16 groups
 //! a block, and 8 blocks a unit of 4096 cells. The index holds, for each group, the sum of the
 //! weights before it in its block; for each block, the sum before it in its unit; for each unit,
-//! its weight; and sums of 16 units, of 16 such sums and so on. A number below the weight of a unit
+//! its weight; and sums of 64 units, of 64 such sums and so on. A number below the weight of a unit
 //! belongs to one of its cells: with the weights 2, 0, 5, 1 the numbers 0 and 1 belong to the first
 //! cell, 2 to 6 to the third and 7 to the fourth.
 //!
@@ -22,7 +22,9 @@
 //! In a region of zeros every cell has the weight `untouched`. Nodes hold how much less than that
 //! their cells have, modulo a power of two.
 
-use super::index_levels::{FANOUT, IndexLevels, Level};
+use std::ops::Range;
+
+use super::index_levels::{IndexLevels, Level};
 use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
 use crate::fingerprint::reduce;
 use crate::prefetch::prefetch;
@@ -37,10 +39,14 @@ pub(super) const GROUP: u64 = 32;
 const BLOCK_GROUPS: u64 = 16;
 /// The number of blocks in a unit.
 const UNIT_BLOCKS: u64 = 8;
-/// The number of groups in a unit.
-const UNIT_GROUPS: u64 = UNIT_BLOCKS * BLOCK_GROUPS;
+/// The number of cells in a block.
+const BLOCK: u64 = BLOCK_GROUPS * GROUP;
 /// The number of cells in a unit.
-const UNIT: u64 = UNIT_GROUPS * GROUP;
+const UNIT: u64 = UNIT_BLOCKS * BLOCK;
+
+/// The number of nodes under a node above units. A level less is worth more than a short search:
+/// changes are more frequent than lookups.
+const UPPER: u64 = 64;
 
 /// The number of guesses before a number is looked up.
 const GUESSES: u64 = 16;
@@ -55,13 +61,16 @@ pub(super) struct WeightedIndex {
     cells: u64,
     /// The weight of each cell in a region of zeros: 0, or the largest weight.
     untouched: u32,
+    /// How much less than other untouched units the last one weighs: it may have fewer cells.
+    missing: u64,
     /// The offset of the sum before group 0; there are none if there is only one group.
     groups_at: usize,
     /// The offset of the sum before block 0; there are none if there is only one block.
     blocks_at: usize,
-    /// The offset of the ceiling; there is none if there is only one unit.
+    /// The offset of the ceiling, the next ceiling, the unit to visit, and the total; there are
+    /// none if there is only one unit.
     ceiling_at: usize,
-    units: IndexLevels,
+    units: IndexLevels<UPPER>,
 }
 
 /// A number below the weight of a unit or a group.
@@ -82,36 +91,32 @@ pub(super) struct Odds {
     ceiling: Option<u64>,
 }
 
-/// The children of a node in consecutive places.
-struct Children {
-    /// The offset of the first child.
-    at: usize,
-    /// The number of the first child.
-    first: u64,
-    count: u64,
-}
+/// The sums before the groups of a block.
+type GroupSums = [[u8; 4]; BLOCK_GROUPS as usize];
+/// The sums before the blocks of a unit.
+type BlockSums = [[u8; 4]; UNIT_BLOCKS as usize];
 
 impl WeightedIndex {
     /// Lays out the nodes from a byte offset.
     pub fn new(cells: u64, first_byte: usize, alignment: usize, untouched: u32) -> Self {
         let mut end = first_byte;
-        let mut place = |count: u64, bytes: usize| {
-            // A single node has no neighbours to be told apart from.
-            if count <= 1 {
+        let mut place = |is_needed: bool, bytes: u64| {
+            if !is_needed {
                 return 0;
             }
             let at = end.next_multiple_of(alignment);
-            end = at + bytes;
+            end = at + bytes as usize;
             at
         };
-        let (groups, blocks) = (cells.div_ceil(GROUP), cells.div_ceil(GROUP * BLOCK_GROUPS));
-        let units = cells.div_ceil(UNIT);
-        let groups_at = place(groups, 4 * groups as usize);
-        let blocks_at = place(blocks, 4 * blocks as usize);
-        let ceiling_at = place(units, 24);
+        let (blocks, units) = (cells.div_ceil(BLOCK), cells.div_ceil(UNIT));
+        // Nodes always have all their children: those behind the last cell are never found.
+        let groups_at = place(cells > GROUP, 4 * blocks * BLOCK_GROUPS);
+        let blocks_at = place(cells > BLOCK, 4 * units * UNIT_BLOCKS);
+        let ceiling_at = place(cells > UNIT, 32);
         WeightedIndex {
             cells,
             untouched,
+            missing: u64::from(untouched) * (units * UNIT - cells),
             groups_at,
             blocks_at,
             ceiling_at,
@@ -131,18 +136,24 @@ impl WeightedIndex {
     /// Returns the sum of all weights, and the ceiling if guesses are worthwhile.
     #[inline(always)]
     pub fn odds(&self, region: &[u8]) -> Odds {
-        let top = self.units.top();
-        let (_, nodes) = top.under(region, 0);
-        let nodes = nodes.chunks_exact(8);
-        let stored = nodes.fold(0u64, |sum, node| sum.wrapping_add(read_u64(node, 0)));
-        let total = self.whole(self.cells).wrapping_sub(stored);
         let units = self.unit_count();
-        let ceiling = (units > 1).then(|| self.ceiling(region));
-        let least = |ceiling: u64| ceiling.saturating_mul(units) / WORST_ODDS;
+        if units == 1 {
+            return Odds {
+                total: self.unit_weight(self.units(region), 0),
+                ceiling: None,
+            };
+        }
+        let total = self.whole(self.cells).wrapping_sub(read_u64(region, self.total_at()));
+        let ceiling = self.ceiling(region);
+        let is_worthwhile = total >= ceiling.saturating_mul(units) / WORST_ODDS;
         Odds {
             total,
-            ceiling: ceiling.filter(|&ceiling| total >= least(ceiling)),
+            ceiling: is_worthwhile.then_some(ceiling),
         }
+    }
+
+    fn total_at(&self) -> usize {
+        self.ceiling_at + 24
     }
 
     /// Returns the ceiling. A region of zeros has that of a full unit of untouched cells.
@@ -151,26 +162,41 @@ impl WeightedIndex {
         read_u64(region, self.ceiling_at) ^ self.whole(UNIT)
     }
 
-    /// Returns the weight of a unit.
+    /// Returns what is stored for all units.
     #[inline(always)]
-    fn unit_weight(&self, region: &[u8], unit: u64) -> u64 {
-        let cells = UNIT.min(self.cells - unit * UNIT);
-        let stored = read_u64(region, self.units.first().at(unit));
-        self.whole(cells).wrapping_sub(stored)
+    fn units<'a>(&self, region: &'a [u8]) -> &'a [[u8; 8]] {
+        let level = self.units.first();
+        region[level.at(0)..level.at(level.count)].as_chunks().0
     }
 
-    /// Returns the unit and the number in it that a draw chooses.
+    /// Returns the weight of a unit.
     #[inline(always)]
-    pub fn choose_unit(&self, region: &[u8], odds: &Odds, draw: u64) -> Target {
-        let Some(ceiling) = odds.ceiling else {
-            return self.look_up(region, reduce(draw, odds.total));
-        };
-        match self.guess(region, ceiling, draw, GUESSES) {
-            Some(hit) => hit,
-            None => {
-                let again = Generator::from_state(draw).draw(GUESSES);
-                self.look_up(region, reduce(again, odds.total))
-            }
+    fn unit_weight(&self, units: &[[u8; 8]], unit: u64) -> u64 {
+        let is_last = unit + 1 == units.len() as u64;
+        let whole = self.whole(UNIT) - if is_last { self.missing } else { 0 };
+        whole.wrapping_sub(u64::from_le_bytes(units[unit as usize]))
+    }
+
+    /// Finds the units and the numbers in them that the draws of an observation choose.
+    #[inline(always)]
+    pub fn choose_units(
+        &self,
+        region: &[u8],
+        odds: &Odds,
+        generator: Generator,
+        targets: &mut [Target],
+    ) {
+        let units = self.units(region);
+        for (target, i) in targets.iter_mut().zip(0..) {
+            let draw = generator.draw(i);
+            let hit = match odds.ceiling {
+                None => Err(draw),
+                Some(ceiling) => self.guess(units, ceiling, draw, GUESSES),
+            };
+            *target = match hit {
+                Ok(hit) => hit,
+                Err(random) => self.look_up(region, reduce(random, odds.total)),
+            };
         }
     }
 
@@ -179,34 +205,42 @@ impl WeightedIndex {
         Generator::from_state(draw).draw(GUESSES + 1)
     }
 
+    /// Returns the first hit of some guesses, or the next random number.
     #[inline(always)]
-    fn guess(&self, region: &[u8], ceiling: u64, draw: u64, guesses: u64) -> Option<Target> {
-        let units = self.unit_count();
+    fn guess(
+        &self,
+        units: &[[u8; 8]],
+        ceiling: u64,
+        draw: u64,
+        guesses: u64,
+    ) -> Result<Target, u64> {
+        let count = units.len() as u64;
         let more = Generator::from_state(draw);
         let mut random = draw;
         for i in 0..guesses {
-            let unit = reduce(random, units);
+            let unit = reduce(random, count);
             // What is left of the random bits, which the unit does not depend on.
-            let number = reduce(random.wrapping_mul(units), ceiling);
-            if number < self.unit_weight(region, unit) {
-                return Some(Target {
+            let number = reduce(random.wrapping_mul(count), ceiling);
+            if number < self.unit_weight(units, unit) {
+                return Ok(Target {
                     part: unit,
                     number: number as u32,
                 });
             }
             random = more.draw(i);
         }
-        None
+        Err(random)
     }
 
     /// Returns the unit to which a number below the total belongs. If damaged sums are less than
     /// that, the last node is taken.
+    #[cold]
     pub fn look_up(&self, region: &[u8], mut number: u64) -> Target {
         let levels = self.units.all();
         let mut node = 0;
-        let mut width = UNIT * FANOUT.pow(levels.len() as u32 - 1);
+        let mut width = UNIT * UPPER.pow(levels.len() as u32 - 1);
         for level in levels.iter().rev() {
-            let (first, nodes) = level.under(region, node);
+            let (first, nodes) = level.under::<UPPER>(region, node);
             let (nodes, _) = nodes.as_chunks::<8>();
             node = first;
             for stored in &nodes[..nodes.len().saturating_sub(1)] {
@@ -216,7 +250,7 @@ impl WeightedIndex {
                 }
                 (node, number) = (node + 1, number - weight);
             }
-            width /= FANOUT;
+            width /= UPPER;
         }
         Target {
             part: node,
@@ -233,62 +267,61 @@ impl WeightedIndex {
     /// Returns the sum of the weights before a group.
     #[cold]
     pub fn start_of_group(&self, region: &[u8], group: u64) -> u64 {
-        let (block, unit) = (group / BLOCK_GROUPS, group / UNIT_GROUPS);
-        let mut sum = u64::from(self.start_of_block(region, block));
-        sum += u64::from(self.start_in_block(region, group));
+        let (block, unit) = (group / BLOCK_GROUPS, group * GROUP / UNIT);
+        let mut sum = 0;
+        if let Some(sums) = self.group_sums(region, block) {
+            sum += u64::from(self.start(sums, GROUP, (group % BLOCK_GROUPS) as usize));
+        }
+        if let Some(sums) = self.block_sums(region, unit) {
+            sum += u64::from(self.start(sums, BLOCK, (block % UNIT_BLOCKS) as usize));
+        }
         let (mut node, mut width) = (unit, UNIT);
         for level in self.units.all() {
-            let (first, nodes) = level.under(region, node / FANOUT);
+            let (first, nodes) = level.under::<UPPER>(region, node / UPPER);
             let before = nodes.chunks_exact(8).take((node - first) as usize);
             let weights = before.map(|node| self.whole(width).wrapping_sub(read_u64(node, 0)));
             sum = weights.fold(sum, u64::wrapping_add);
-            (node, width) = (node / FANOUT, width * FANOUT);
+            (node, width) = (node / UPPER, width * UPPER);
         }
         sum
     }
 
-    fn start_of_block(&self, region: &[u8], block: u64) -> u32 {
-        let children = self.blocks(block / UNIT_BLOCKS);
-        self.start(region, &children, block - children.first, 16 * GROUP)
-    }
-
-    fn start_in_block(&self, region: &[u8], group: u64) -> u32 {
-        let children = self.groups(group / BLOCK_GROUPS);
-        self.start(region, &children, group - children.first, GROUP)
-    }
-
-    /// Returns the sum of the weights before a child.
     #[inline(always)]
-    fn start(&self, region: &[u8], children: &Children, place: u64, width: u64) -> u32 {
-        if children.count <= 1 {
-            return 0;
-        }
+    fn groups_of(&self, block: u64) -> Range<usize> {
+        let at = self.groups_at + size_of::<GroupSums>() * block as usize;
+        at..at + size_of::<GroupSums>()
+    }
+
+    #[inline(always)]
+    fn blocks_of(&self, unit: u64) -> Range<usize> {
+        let at = self.blocks_at + size_of::<BlockSums>() * unit as usize;
+        at..at + size_of::<BlockSums>()
+    }
+
+    /// Returns the sums before the groups of a block; None if there is only one group.
+    #[inline(always)]
+    fn group_sums<'a>(&self, region: &'a [u8], block: u64) -> Option<&'a GroupSums> {
+        let range = (self.cells > GROUP).then(|| self.groups_of(block))?;
+        region[range].as_chunks().0.try_into().ok()
+    }
+
+    /// Returns the sums before the blocks of a unit; None if there is only one block.
+    #[inline(always)]
+    fn block_sums<'a>(&self, region: &'a [u8], unit: u64) -> Option<&'a BlockSums> {
+        let range = (self.cells > BLOCK).then(|| self.blocks_of(unit))?;
+        region[range].as_chunks().0.try_into().ok()
+    }
+
+    /// Returns the sum of the weights before one of some children with so many cells each.
+    #[inline(always)]
+    fn start<const COUNT: usize>(
+        &self,
+        sums: &[[u8; 4]; COUNT],
+        width: u64,
+        place: usize,
+    ) -> u32 {
         let whole = (self.whole(width) as u32).wrapping_mul(place as u32);
-        whole.wrapping_sub(read_u32(region, children.at + 4 * place as usize))
-    }
-
-    /// Returns the blocks of a unit.
-    #[inline(always)]
-    fn blocks(&self, unit: u64) -> Children {
-        let all = self.cells.div_ceil(GROUP * BLOCK_GROUPS);
-        let first = unit * UNIT_BLOCKS;
-        Children {
-            at: self.blocks_at + 4 * first as usize,
-            first,
-            count: UNIT_BLOCKS.min(all - first),
-        }
-    }
-
-    /// Returns the groups of a block.
-    #[inline(always)]
-    fn groups(&self, block: u64) -> Children {
-        let all = self.cells.div_ceil(GROUP);
-        let first = block * BLOCK_GROUPS;
-        Children {
-            at: self.groups_at + 4 * first as usize,
-            first,
-            count: BLOCK_GROUPS.min(all - first),
-        }
+        whole.wrapping_sub(u32::from_le_bytes(sums[place % COUNT]))
     }
 
     /// Returns the group to which a number below the weight of a unit belongs, and the number in
@@ -300,55 +333,39 @@ impl WeightedIndex {
 
     #[inline(always)]
     fn find_block(&self, region: &[u8], target: Target) -> Target {
-        let blocks = self.blocks(target.part);
-        let width = GROUP * BLOCK_GROUPS;
-        self.find::<{ UNIT_BLOCKS as usize }>(region, &blocks, width, target.number)
+        self.find(self.block_sums(region, target.part), BLOCK, target)
     }
 
     #[inline(always)]
     fn find_in_block(&self, region: &[u8], target: Target) -> Target {
-        let groups = self.groups(target.part);
-        self.find::<{ BLOCK_GROUPS as usize }>(region, &groups, GROUP, target.number)
+        self.find(self.group_sums(region, target.part), GROUP, target)
     }
 
     /// Returns the last child that begins at most at a number. Which one it is cannot be predicted,
-    /// so the places of a full node are halved without a branch.
+    /// so the places are halved without a branch.
     #[inline(always)]
     fn find<const COUNT: usize>(
         &self,
-        region: &[u8],
-        children: &Children,
+        sums: Option<&[[u8; 4]; COUNT]>,
         width: u64,
-        number: u32,
+        target: Target,
     ) -> Target {
-        let count = children.count as usize;
-        if count <= 1 {
-            return Target {
-                part: children.first,
-                number,
-            };
-        }
-        let (nodes, _) = region[children.at..children.at + 4 * count].as_chunks::<4>();
-        let whole = self.whole(width) as u32;
-        let start = |place: usize| {
-            let stored = u32::from_le_bytes(nodes[place]);
-            whole.wrapping_mul(place as u32).wrapping_sub(stored)
+        let Some(sums) = sums else {
+            return target;
         };
         let (mut place, mut before) = (0, 0);
         let mut step = COUNT / 2;
         while step > 0 {
             let next = place + step;
-            if count == COUNT || next < count {
-                let start = start(next);
-                let is_reached = start <= number;
-                place = if is_reached { next } else { place };
-                before = if is_reached { start } else { before };
-            }
+            let start = self.start(sums, width, next);
+            let is_reached = start <= target.number;
+            place = if is_reached { next } else { place };
+            before = if is_reached { start } else { before };
             step /= 2;
         }
         Target {
-            part: children.first + place as u64,
-            number: number.wrapping_sub(before),
+            part: target.part * COUNT as u64 + place as u64,
+            number: target.number.wrapping_sub(before),
         }
     }
 
@@ -359,19 +376,28 @@ impl WeightedIndex {
             return;
         }
         let added = u64::from(old).wrapping_sub(new.into());
-        let group = cell / GROUP;
-        let (block, unit) = (group / BLOCK_GROUPS, group / UNIT_GROUPS);
-        let (groups, blocks) = (self.groups(block), self.blocks(unit));
-        add_behind::<{ BLOCK_GROUPS as usize }>(region, &groups, group, added as u32);
-        add_behind::<{ UNIT_BLOCKS as usize }>(region, &blocks, block, added as u32);
+        let (group, block, unit) = (cell / GROUP, cell / BLOCK, cell / UNIT);
+        if self.cells > GROUP {
+            let bytes = region.bytes_mut(self.groups_of(block));
+            add_behind::<{ BLOCK_GROUPS as usize }>(bytes, group % BLOCK_GROUPS, added as u32);
+        }
+        if self.cells > BLOCK {
+            let bytes = region.bytes_mut(self.blocks_of(unit));
+            add_behind::<{ UNIT_BLOCKS as usize }>(bytes, block % UNIT_BLOCKS, added as u32);
+        }
         let mut node = unit;
         for level in self.units.all() {
             add(region, level, node, added);
-            node /= FANOUT;
+            node /= UPPER;
         }
-        if self.unit_count() > 1 && new > old {
-            let weight = self.unit_weight(region.bytes(), unit);
-            self.raise_ceiling(region, weight);
+        if self.cells > UNIT {
+            let at = self.total_at();
+            let bytes = region.bytes_mut(at..at + 8);
+            write_u64(bytes, 0, read_u64(bytes, 0).wrapping_add(added));
+            if new > old {
+                let weight = self.unit_weight(self.units(region.bytes()), unit);
+                self.raise_ceiling(region, weight);
+            }
         }
     }
 
@@ -399,7 +425,7 @@ impl WeightedIndex {
         }
         // A damaged region may hold any number.
         let unit = read_u64(region.bytes(), self.ceiling_at + 16).min(units - 1);
-        let weight = self.unit_weight(region.bytes(), unit);
+        let weight = self.unit_weight(self.units(region.bytes()), unit);
         let bytes = region.bytes_mut(self.ceiling_at..self.ceiling_at + 24);
         let next = read_u64(bytes, 8).max(weight);
         if unit + 1 < units {
@@ -415,15 +441,15 @@ impl WeightedIndex {
     /// Prefetches the sums that change with a cell.
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], cell: u64) {
-        prefetch(region, self.groups(cell / (GROUP * BLOCK_GROUPS)).at);
-        prefetch(region, self.blocks(cell / UNIT).at);
+        prefetch(region, self.groups_of(cell / BLOCK).start);
+        prefetch(region, self.blocks_of(cell / UNIT).start);
     }
 
     /// Prefetches the sums of the groups among which a draw will probably choose.
     #[inline(always)]
     pub fn prefetch_groups(&self, region: &[u8], draw: u64) {
         if let Some(target) = self.probable_block(region, draw) {
-            prefetch(region, self.groups(target.part).at);
+            prefetch(region, self.groups_of(target.part).start);
         }
     }
 
@@ -436,38 +462,35 @@ impl WeightedIndex {
 
     #[inline(always)]
     fn probable_block(&self, region: &[u8], draw: u64) -> Option<Target> {
-        if self.unit_count() <= 1 {
+        if self.cells <= UNIT {
             return None;
         }
-        let ceiling = self.ceiling(region);
-        let hit = self.guess(region, ceiling, draw, PREFETCHED_GUESSES)?;
+        let (units, ceiling) = (self.units(region), self.ceiling(region));
+        let hit = self.guess(units, ceiling, draw, PREFETCHED_GUESSES).ok()?;
         Some(self.find_block(region, hit))
     }
 }
 
-/// Adds to what is stored for the children behind one.
-#[inline(always)]
-fn add_behind<const COUNT: usize>(
-    region: &mut (impl Region + ?Sized),
-    children: &Children,
-    child: u64,
-    added: u32,
-) {
-    let count = children.count as usize;
-    if count <= 1 {
-        return;
+/// 16 masks that are 0 and 16 with all bits: from place 15 − i on, those of the places behind i.
+static BEHIND: [u32; 32] = {
+    let mut masks = [0; 32];
+    let mut place = 16;
+    while place < masks.len() {
+        masks[place] = u32::MAX;
+        place += 1;
     }
-    let place = (child - children.first) as u32;
-    let bytes = region.bytes_mut(children.at..children.at + 4 * count);
+    masks
+};
+
+/// Adds to what is stored for the children behind one of up to 16.
+#[inline(always)]
+fn add_behind<const COUNT: usize>(bytes: &mut [u8], place: u64, added: u32) {
+    let masks = &BEHIND[15 - place as usize % COUNT..][..COUNT];
     let (nodes, _) = bytes.as_chunks_mut::<4>();
-    let change = |i: u32, node: &mut [u8; 4]| {
-        let own = if i > place { added } else { 0 };
-        *node = u32::from_le_bytes(*node).wrapping_add(own).to_le_bytes();
-    };
-    match <&mut [[u8; 4]; COUNT]>::try_from(&mut *nodes) {
-        // A known number of children is changed with vector instructions.
-        Ok(nodes) => (0..COUNT).for_each(|i| change(i as u32, &mut nodes[i])),
-        Err(_) => (0..).zip(nodes).for_each(|(i, node)| change(i, node)),
+    // The compiler makes vector instructions of this.
+    for (node, mask) in nodes.iter_mut().zip(masks) {
+        let sum = u32::from_le_bytes(*node).wrapping_add(added & mask);
+        *node = sum.to_le_bytes();
     }
 }
 
