@@ -46,11 +46,12 @@
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
+use super::importance_cells::{ImportanceCells, Index, Scheme};
 use super::least_list::LeastList;
 use super::minimum_index::MinimumIndex;
 use super::parameter::Parameter;
-use super::weighted_index::{GROUP, Target, WeightedIndex};
+use super::weighted_choice::{Choice, MAX_CHOICES};
+use super::weighted_index::{Target, WeightedIndex};
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
@@ -59,7 +60,7 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The largest P: the chosen cells are collected before any of them changes.
-const MAX_P: usize = 64;
+const MAX_P: usize = MAX_CHOICES;
 /// P up to here is faster than more.
 const USUAL_P: usize = 8;
 /// For how many cells more than the next observation needs the list of the least is filled: their
@@ -183,83 +184,11 @@ impl Ibf {
     ) {
         let mut choices = [Choice::default(); ROOM];
         let choices = &mut choices[..self.p];
-        let count = self.choose::<ROOM>(region.bytes(), index, generator, choices);
+        let count = (self.cells).choose::<ROOM>(region.bytes(), index, generator, choices);
         for choice in &choices[..count] {
             self.lower(region, registers, choice.cell);
         }
         index.visit_next_unit(region);
-    }
-
-    /// Chooses cells by their weights. Returns how many there are, fewer only if no more cells
-    /// have a weight.
-    #[inline(always)]
-    fn choose<const ROOM: usize>(
-        &self,
-        region: &[u8],
-        index: &WeightedIndex,
-        generator: Generator,
-        choices: &mut [Choice],
-    ) -> usize {
-        let odds = index.odds(region);
-        if odds.total == 0 {
-            return 0;
-        }
-        // One step for all before the next one, so that their cache misses overlap.
-        let mut targets = [Target::default(); ROOM];
-        let targets = &mut targets[..choices.len()];
-        index.choose_units(region, &odds, generator, targets);
-        for target in &mut *targets {
-            *target = index.find_group(region, *target);
-        }
-        for (choice, target) in choices.iter_mut().zip(&*targets) {
-            *choice = self.cells.choice(region, *target);
-        }
-        if self.cells.scheme() == Scheme::Probabilistic {
-            return choices.len();
-        }
-        for i in 1..choices.len() {
-            let (chosen, rest) = choices.split_at_mut(i);
-            if chosen.iter().any(|it| it.cell == rest[0].cell) {
-                let again = WeightedIndex::draw_again(generator.draw(i as u64));
-                match self.choose_another(region, index, again, odds.total, chosen) {
-                    Some(choice) => rest[0] = choice,
-                    None => return i,
-                }
-            }
-        }
-        choices.len()
-    }
-
-    /// Chooses a cell that is not chosen yet. The numbers below the total that belong to chosen
-    /// cells are skipped.
-    #[cold]
-    fn choose_another(
-        &self,
-        region: &[u8],
-        index: &WeightedIndex,
-        draw: u64,
-        total: u64,
-        chosen: &[Choice],
-    ) -> Option<Choice> {
-        let mut in_order = [(0, 0); MAX_P];
-        let in_order = &mut in_order[..chosen.len()];
-        for (one, choice) in in_order.iter_mut().zip(chosen) {
-            let group = choice.cell / GROUP;
-            let start = index.start_of_group(region, group);
-            let start = start.wrapping_add(self.cells.start_in_group(region, choice.cell));
-            *one = (start, choice.weight);
-        }
-        in_order.sort_unstable();
-        let taken: u64 = in_order.iter().map(|(_, weight)| weight).sum();
-        let left = total.checked_sub(taken).filter(|&left| left > 0)?;
-        let mut number = reduce(draw, left);
-        for &mut (start, weight) in in_order {
-            if number >= start {
-                number += weight;
-            }
-        }
-        let group = index.find_group(region, index.look_up(region, number));
-        Some(self.cells.choice(region, group))
     }
 
     /// Deletes from the P cells of least importance.
@@ -542,14 +471,15 @@ impl Filter for Ibf {
         generator: Generator,
         _: Fingerprint,
     ) {
+        // What changes until then seldom leads to another group. In WebAssembly, where a prefetch is
+        // a real read, this would be no earlier than the choice itself.
         if let Index::Weighted(index) = self.cells.index()
+            && self.p <= USUAL_P
             && !cfg!(target_family = "wasm")
         {
-            for i in 0..self.p as u64 {
-                if let Some(group) = index.probable_group(region, generator.draw(i)) {
-                    self.cells.prefetch_group(region, group);
-                }
-            }
+            let mut targets = [Target::default(); USUAL_P];
+            let targets = &mut targets[..self.p];
+            self.cells.find_groups(region, index, generator, targets);
         }
     }
 }
