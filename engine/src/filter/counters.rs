@@ -101,9 +101,9 @@ impl Counters {
         self.packed.change(region, index, change)
     }
 
-    /// Calls a function with each counter above 0 and its value, in order, until it returns false.
-    /// The first one is a multiple of 16, so their bits begin with a byte, and narrow ones are read
-    /// at once.
+    /// Calls a function with each of up to 32 counters that is above 0 and its value, in order, until
+    /// it returns false. The first counter is a multiple of 16, so their bits begin with a byte,
+    /// and narrow ones are read at once.
     #[inline(always)]
     pub fn for_each_in_use(
         &self,
@@ -112,31 +112,29 @@ impl Counters {
         mut function: impl FnMut(u64, u32) -> bool,
     ) {
         let width_bits = self.width_bits();
-        let mut first = counters.start;
-        while first < counters.end {
-            let count = (counters.end - first).min(16) as u32;
-            let at = self.packed.byte_of(first);
-            if width_bits <= 4 && at + 8 <= region.len() {
-                let bits = count * width_bits;
-                let word = read_u64(region, at) & (u64::MAX >> (u64::BITS - bits));
-                let mut in_use = lowest_bits_in_use(word, width_bits);
-                while in_use != 0 {
-                    let shift = in_use.trailing_zeros();
-                    in_use &= in_use - 1;
-                    let value = (word >> shift) as u32 & ((1 << width_bits) - 1);
-                    if !function(first + u64::from(shift / width_bits), value) {
-                        return;
-                    }
-                }
-            } else {
-                for counter in first..first + u64::from(count) {
-                    let value = self.get(region, counter);
-                    if value != 0 && !function(counter, value) {
-                        return;
-                    }
+        let at = self.packed.byte_of(counters.start);
+        if let Some(bytes) = region.get(at..at + 16)
+            && width_bits <= 4
+        {
+            let bits = (counters.end - counters.start) as u32 * width_bits;
+            let all = u128::from(read_u64(bytes, 8)) << 64 | u128::from(read_u64(bytes, 0));
+            let word = all & (u128::MAX >> (u128::BITS - bits));
+            let mut in_use = lowest_bits_in_use(word, width_bits);
+            while in_use != 0 {
+                let shift = in_use.trailing_zeros();
+                in_use &= in_use - 1;
+                let value = (word >> shift) as u32 & ((1 << width_bits) - 1);
+                if !function(counters.start + u64::from(shift / width_bits), value) {
+                    return;
                 }
             }
-            first += 16;
+            return;
+        }
+        for counter in counters {
+            let value = self.get(region, counter);
+            if value != 0 && !function(counter, value) {
+                return;
+            }
         }
     }
 
@@ -209,14 +207,15 @@ impl Counters {
 
 /// Returns the lowest bit of each counter above 0, for counters of up to four bits.
 #[inline(always)]
-fn lowest_bits_in_use(word: u64, width_bits: u32) -> u64 {
+fn lowest_bits_in_use(word: u128, width_bits: u32) -> u128 {
     let (bits, lowest) = match width_bits {
-        1 => (word, u64::MAX),
-        2 => (word | word >> 1, 0x5555_5555_5555_5555),
-        3 => (word | word >> 1 | word >> 2, 0x9249_2492_4924_9249),
+        1 => (word, u128::MAX),
+        2 => (word | word >> 1, u128::MAX / 3),
+        // The last two bits are no counter.
+        3 => (word | word >> 1 | word >> 2, (u128::MAX >> 2) / 7),
         _ => {
             let pairs = word | word >> 1;
-            (pairs | pairs >> 2, 0x1111_1111_1111_1111)
+            (pairs | pairs >> 2, u128::MAX / 15)
         }
     };
     bits & lowest
@@ -239,7 +238,7 @@ mod tests {
             for (at, value) in values {
                 counters.set(&mut region[..], at % count, u32::from(value) % (u32::from(max) + 1));
             }
-            let range = (16 * start).min(count)..count.min(16 * start + 32);
+            let range = (16 * start).min(count - 1) / 16 * 16..count.min(16 * start + 32);
             let mut found = Vec::new();
             counters.for_each_in_use(&region, range.clone(), |at, value| {
                 found.push((at, value));

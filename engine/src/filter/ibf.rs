@@ -51,7 +51,7 @@ use super::least_list::LeastList;
 use super::minimum_index::MinimumIndex;
 use super::parameter::Parameter;
 use super::weighted_choice::{Choice, MAX_CHOICES};
-use super::weighted_index::{Target, WeightedIndex};
+use super::weighted_index::WeightedIndex;
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
@@ -453,33 +453,10 @@ impl Filter for Ibf {
     #[inline(always)]
     fn prefetch(&self, region: &[u8], generator: Generator, fingerprint: Fingerprint) {
         self.cells.prefetch(region, fingerprint);
-        match self.cells.index() {
-            Index::None => {
-                for cell in self.random_cells(generator) {
-                    self.cells.counters.prefetch_cell(region, cell);
-                }
+        if self.cells.scheme() == Scheme::Random {
+            for cell in self.random_cells(generator) {
+                self.cells.counters.prefetch_cell(region, cell);
             }
-            Index::Weighted(_) | Index::Minimum(_) => {}
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_dependent(
-        &self,
-        region: &[u8],
-        _: &Registers,
-        generator: Generator,
-        _: Fingerprint,
-    ) {
-        // What changes until then seldom leads to another group. In WebAssembly, where a prefetch is
-        // a real read, this would be no earlier than the choice itself.
-        if let Index::Weighted(index) = self.cells.index()
-            && self.p <= USUAL_P
-            && !cfg!(target_family = "wasm")
-        {
-            let mut targets = [Target::default(); USUAL_P];
-            let targets = &mut targets[..self.p];
-            self.cells.find_groups(region, index, generator, targets);
         }
     }
 }

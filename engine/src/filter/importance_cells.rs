@@ -239,7 +239,10 @@ impl ImportanceCells {
     ) -> u32 {
         let lowered = |old: u32| if to_zero { 0 } else { old.saturating_sub(1) };
         let (old, value) = self.counters.change(region, cell, lowered);
-        let becomes_empty = (old != 0) & (value == 0);
+        if old == 0 {
+            return 0;
+        }
+        let becomes_empty = value == 0;
         let occupied = registers.occupied_mut();
         *occupied = occupied.wrapping_sub(becomes_empty.into());
         let Index::Weighted(index) = &self.index else {

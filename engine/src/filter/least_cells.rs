@@ -174,6 +174,7 @@ impl ImportanceCells {
         let raised = read_u32(bytes, 0).saturating_add(by);
         write_u32(bytes, 0, raised);
         let importance = self.importance(region.bytes(), cell);
-        self.keys.key(self.with_priority(importance.into(), raised), cell)
+        self.keys
+            .key(self.with_priority(importance.into(), raised), cell)
     }
 }

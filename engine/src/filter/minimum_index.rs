@@ -78,7 +78,10 @@ impl MinimumIndex {
                 break;
             }
             node = node / FANOUT + 1;
-            if levels.get(depth + 1).is_some_and(|above| node >= above.count) {
+            if levels
+                .get(depth + 1)
+                .is_some_and(|above| node >= above.count)
+            {
                 return None;
             }
         }
@@ -87,7 +90,11 @@ impl MinimumIndex {
         for level in levels[..depth].iter().rev() {
             let candidates = at_most(&self.bounds(region, level, node), cost);
             // In a damaged index there may be none.
-            let place = if candidates == 0 { 0 } else { candidates.trailing_zeros() };
+            let place = if candidates == 0 {
+                0
+            } else {
+                candidates.trailing_zeros()
+            };
             node = node * FANOUT + u64::from(place);
         }
         (node < levels[0].count).then_some(node)

@@ -307,17 +307,4 @@ impl Filter for Reinsert {
             }
         }
     }
-
-    #[inline(always)]
-    fn prefetch_dependent(
-        &self,
-        region: &[u8],
-        registers: &Registers,
-        generator: Generator,
-        fingerprint: Fingerprint,
-    ) {
-        let cells = &region[..self.filter_bytes()];
-        let filter = &self.filter;
-        filter.prefetch_dependent(cells, registers, generator, fingerprint);
-    }
 }

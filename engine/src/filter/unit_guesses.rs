@@ -1,13 +1,11 @@
 //! Guesses units of cells in proportion to their weights.
 //!
-//! A random unit and a random number below the *ceiling*, which no unit's weight
-//! exceeds, are a hit if the number is below the weight of the unit; else both are drawn again.
-//! Hits choose cells with the probabilities of their weights, whatever the ceiling is. A guess
-//! depends on nothing but the draw and the ceiling, and the cell that it hits changes only with
-//! the 4096 cells of its unit. So all cells can be found and prefetched many observations ahead. If
-//! fewer than one in eight guesses would be hits, or after 16 misses, a number below the total is
-//! looked up from the top instead, in O(log n). Neither decision depends on the cell that is
-//! chosen, so the probabilities stay exact.
+//! A random unit and a random number below the *ceiling*, which no unit's weight exceeds, are a hit
+//! if the number is below the weight of the unit; else both are drawn again. Hits choose cells with
+//! the probabilities of their weights, whatever the ceiling is. A guess reads one weight instead of
+//! a node on each level above the units. If fewer than one in eight guesses would be hits, or
+//! after 16 misses, a number below the total is looked up from the top instead. Neither decision
+//! depends on the cell that is chosen, so the probabilities stay exact.
 //!
 //! The ceiling rises with the weights. One unit per observation is visited in turn; after a whole
 //! round the ceiling becomes the greatest weight that a unit had during it.
@@ -43,7 +41,9 @@ impl WeightedIndex {
                 ceiling: None,
             };
         }
-        let total = self.whole(self.cells).wrapping_sub(read_u64(region, self.total_at()));
+        let total = self
+            .whole(self.cells)
+            .wrapping_sub(read_u64(region, self.total_at()));
         let ceiling = self.ceiling(region);
         let is_worthwhile = total >= ceiling.saturating_mul(units) / WORST_ODDS;
         Odds {
@@ -52,6 +52,7 @@ impl WeightedIndex {
         }
     }
 
+    /// Returns the offset of the total.
     pub fn total_at(&self) -> usize {
         self.ceiling_at + 24
     }
@@ -107,10 +108,7 @@ impl WeightedIndex {
             // What is left of the random bits, which the unit does not depend on.
             let number = reduce(random.wrapping_mul(count), ceiling);
             if number < self.unit_weight(units, unit) {
-                return Ok(Target {
-                    part: unit,
-                    number,
-                });
+                return Ok(Target { part: unit, number });
             }
             random = more.draw(i);
         }
@@ -195,7 +193,11 @@ mod tests {
             let mut checked = Checked::new(CELLS, 0);
             for i in 0..in_use as u64 {
                 let weight = MAX_WEIGHT / (1 + reduce(numbers.draw(2 * i + 1), 50) as u32);
-                let cell = if is_guessed { i } else { reduce(numbers.draw(2 * i), 600) };
+                let cell = if is_guessed {
+                    i
+                } else {
+                    reduce(numbers.draw(2 * i), 600)
+                };
                 checked.set(cell as usize, weight);
             }
             let index = checked.index;
@@ -213,7 +215,9 @@ mod tests {
                 let draws = Generator::from_seed(i);
                 index.choose_units(region, &odds, draws, &mut targets);
                 index.find_groups(region, &mut targets);
-                targets.iter().for_each(|target| counts[target.part as usize] += 1.0);
+                targets
+                    .iter()
+                    .for_each(|target| counts[target.part as usize] += 1.0);
             }
             let (mut chi_square, mut freedom) = (0.0, -1.0);
             for (group, count) in counts.iter().enumerate() {
@@ -228,7 +232,10 @@ mod tests {
                 freedom += 1.0;
             }
             let limit = freedom + 4.0 * (2.0_f64 * freedom).sqrt();
-            assert!(chi_square < limit, "{chi_square} with {freedom} degrees of freedom");
+            assert!(
+                chi_square < limit,
+                "{chi_square} with {freedom} degrees of freedom"
+            );
         }
     }
 }

@@ -14,11 +14,9 @@
 use std::ops::Range;
 
 use super::index_levels::{IndexLevels, Level};
-use crate::bytes::{read_u32, read_u64, write_u32, write_u64};
-use crate::fingerprint::reduce;
+use crate::bytes::{read_u64, write_u64};
 use crate::prefetch::prefetch;
 use crate::region::Region;
-use crate::rng::Generator;
 
 /// The largest weight: the sums before the blocks of a segment fit into 32 bits.
 pub(super) const MAX_WEIGHT: u32 = 1 << 20;
@@ -154,10 +152,7 @@ impl WeightedIndex {
             }
             width /= UPPER;
         }
-        Target {
-            part: node,
-            number,
-        }
+        Target { part: node, number }
     }
 
     /// Returns the weight of so many untouched cells.
@@ -233,7 +228,12 @@ impl WeightedIndex {
 
     /// Returns the sum of the weights before one of some children with so many cells each.
     #[inline(always)]
-    fn start<S: Sum, const COUNT: usize>(&self, sums: &[S; COUNT], width: u64, place: usize) -> u64 {
+    fn start<S: Sum, const COUNT: usize>(
+        &self,
+        sums: &[S; COUNT],
+        width: u64,
+        place: usize,
+    ) -> u64 {
         let whole = self.whole(width).wrapping_mul(place as u64);
         sums[place % COUNT].below(whole)
     }

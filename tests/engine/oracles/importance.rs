@@ -9,7 +9,7 @@ use super::{Oracle, Parameters, positions, verdict};
 /// The weight of importance 1.
 const HEAVIEST: u64 = 1 << 20;
 /// The number of cells among which one guess chooses.
-const UNIT: usize = 4096;
+const UNIT: usize = 32_768;
 const GUESSES: u64 = 16;
 
 #[derive(Clone, Copy, Default)]
@@ -99,7 +99,11 @@ impl Ibf {
     /// be hits. None if no cell has a weight.
     fn choose(&self, draw: u64) -> Option<usize> {
         let total = self.total(&self.cells);
-        let units: Vec<u64> = self.cells.chunks(UNIT).map(|unit| self.total(unit)).collect();
+        let units: Vec<u64> = self
+            .cells
+            .chunks(UNIT)
+            .map(|unit| self.total(unit))
+            .collect();
         let count = units.len() as u64;
         let more = Generator::from_state(draw);
         let mut random = draw;

@@ -281,13 +281,13 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES / 10))]
+    #![proptest_config(ProptestConfig::with_cases(20))]
 
-    /// With several units of 4096 cells, of which one is guessed first.
+    /// With up to three units of 32,768 cells, of which one is guessed first.
     #[test]
     fn large_importance_aware_filters_agree_with_their_oracle(
-        delete in 0usize..5, p in 0u64..65, insert: bool, by: bool, weight: bool, priority in 0u64..9,
-        cells in 4000u64..10_000, keys in any_keys(),
+        delete in 0usize..5, p in 0u64..8, insert: bool, by: bool, weight: bool, priority in 0u64..9,
+        cells in 30_000u64..70_000, keys in any_keys(),
     ) {
         let (delete, bits_per_cell) = [
             ("probabilistic-p", 21), ("probabilistic", 21), ("probabilistic-val", 5), ("min", 22),
@@ -299,7 +299,8 @@ proptest! {
         let spec = format!(
             "ibf:insert={insert},delete={delete},by={by},weight={weight},p={p},priority={priority}"
         );
-        assert_agree(&spec.parse().expect("a filter"), bits_per_cell * cells, &keys)?;
+        let keys = &keys[..keys.len().min(30)];
+        assert_agree(&spec.parse().expect("a filter"), bits_per_cell * cells, keys)?;
     }
 }
 
