@@ -116,7 +116,6 @@ impl Ibf {
                 }
                 random = more.draw(i);
             }
-            random = more.draw(GUESSES);
         }
         self.find(reduce(random, total), 0, &[])
     }
