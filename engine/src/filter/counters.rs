@@ -1,5 +1,7 @@
 //! The k counters of a key: what the counting and the stable Bloom filter share.
 
+use std::ops::Range;
+
 use super::{CellLayout, Evidence, Verdict};
 use crate::bytes::{PackedCells, read_u64};
 use crate::fingerprint::Fingerprint;
@@ -101,40 +103,45 @@ impl Counters {
         self.packed.change(region, index, change)
     }
 
-    /// Calls a function with each of up to 32 counters that is above 0 and its value, in order, until
-    /// it returns false. The first counter is a multiple of 16, so their bits begin with a byte,
-    /// and narrow ones are read at once.
+    /// Calls a function with each counter above 0 and its value, in order, until it returns false. The
+    /// first counter is a multiple of 16, so their bits begin with a byte, and narrow ones are read
+    /// 32 at a time.
     #[inline(always)]
     pub fn for_each_in_use(
         &self,
         region: &[u8],
-        counters: std::ops::Range<u64>,
+        counters: Range<u64>,
         mut function: impl FnMut(u64, u32) -> bool,
     ) {
         let width_bits = self.width_bits();
-        let at = self.packed.byte_of(counters.start);
-        if let Some(bytes) = region.get(at..at + 16)
-            && width_bits <= 4
-        {
-            let bits = (counters.end - counters.start) as u32 * width_bits;
-            let all = u128::from(read_u64(bytes, 8)) << 64 | u128::from(read_u64(bytes, 0));
-            let word = all & (u128::MAX >> (u128::BITS - bits));
-            let mut in_use = lowest_bits_in_use(word, width_bits);
-            while in_use != 0 {
-                let shift = in_use.trailing_zeros();
-                in_use &= in_use - 1;
-                let value = (word >> shift) as u32 & ((1 << width_bits) - 1);
-                if !function(counters.start + u64::from(shift / width_bits), value) {
-                    return;
+        let mut first = counters.start;
+        while first < counters.end {
+            let end = counters.end.min(first + 32);
+            let at = self.packed.byte_of(first);
+            if let Some(bytes) = region.get(at..at + 16)
+                && width_bits <= 4
+            {
+                let bits = (end - first) as u32 * width_bits;
+                let all = u128::from(read_u64(bytes, 8)) << 64 | u128::from(read_u64(bytes, 0));
+                let word = all & (u128::MAX >> (u128::BITS - bits));
+                let mut in_use = lowest_bits_in_use(word, width_bits);
+                while in_use != 0 {
+                    let shift = in_use.trailing_zeros();
+                    in_use &= in_use - 1;
+                    let value = (word >> shift) as u32 & ((1 << width_bits) - 1);
+                    if !function(first + u64::from(shift / width_bits), value) {
+                        return;
+                    }
+                }
+            } else {
+                for counter in first..end {
+                    let value = self.get(region, counter);
+                    if value != 0 && !function(counter, value) {
+                        return;
+                    }
                 }
             }
-            return;
-        }
-        for counter in counters {
-            let value = self.get(region, counter);
-            if value != 0 && !function(counter, value) {
-                return;
-            }
+            first = end;
         }
     }
 
@@ -230,7 +237,7 @@ mod tests {
     proptest! {
         #[test]
         fn counters_in_use_are_found_in_order(
-            max in 1u16..40, count in 1u64..200, start in 0u64..12, stop_after in 0usize..40,
+            max in 1u16..40, count in 1u64..200, start in 0u64..12, groups in 1u64..9, stop_after in 0usize..40,
             values in proptest::collection::vec((any::<u64>(), any::<u16>()), 0..120),
         ) {
             let counters = Counters::with_count(1, max, count);
@@ -238,7 +245,8 @@ mod tests {
             for (at, value) in values {
                 counters.set(&mut region[..], at % count, u32::from(value) % (u32::from(max) + 1));
             }
-            let range = (16 * start).min(count - 1) / 16 * 16..count.min(16 * start + 32);
+            let start = start.min((count - 1) / 16);
+            let range = 16 * start..count.min(16 * start + 16 * groups);
             let mut found = Vec::new();
             counters.for_each_in_use(&region, range.clone(), |at, value| {
                 found.push((at, value));

@@ -4,7 +4,7 @@
 //! The region holds the counters, then two bytes per cell for importance if the scheme uses it,
 //! then four bytes per cell for priority if it uses that, then an index over the cells: sums of
 //! [weights](super::weighted_index) or [minima](super::minimum_index) of costs. With counters of
-//! three bits, there are 3 bits per cell without an index, about 4.1 with the index over values,
+//! three bits, there are 3 bits per cell without an index, about 3.3 with the index over values,
 //! about 20 with importance, 21 for minima, and about 53 with priority.
 
 use super::counters::Counters;
@@ -35,6 +35,16 @@ pub(super) enum Scheme {
 }
 
 impl Scheme {
+    /// Returns log₂ of the number of cells that are one to the index of weights. Without importance,
+    /// cells are so small that the sums over single ones would be a large share of the memory.
+    #[inline(always)]
+    pub fn merged_bits(self) -> u32 {
+        match self {
+            Scheme::ProbabilisticValue => 2,
+            _ => 0,
+        }
+    }
+
     pub fn uses_importance(self) -> bool {
         !matches!(self, Scheme::Random | Scheme::ProbabilisticValue)
     }
@@ -134,7 +144,8 @@ impl ImportanceCells {
         let importance_at = place(scheme.uses_importance(), 2);
         let priority_at = place(scheme == Scheme::MinimumPriority, 4);
         let weighted = |untouched| {
-            let index = WeightedIndex::new(cells, end, alignment, untouched);
+            let merged = cells.div_ceil(1 << scheme.merged_bits());
+            let index = WeightedIndex::new(merged, end, alignment, untouched);
             (Index::Weighted(index), index.end())
         };
         let minimum = |untouched| {
@@ -210,7 +221,8 @@ impl ImportanceCells {
         match self.scheme {
             Scheme::Probabilistic => inverse(importance.into()),
             _ if value == 0 => 0,
-            Scheme::ProbabilisticValue => inverse(value),
+            // The largest weight is that of merged cells together.
+            Scheme::ProbabilisticValue => inverse(value) >> self.scheme.merged_bits(),
             _ => inverse(importance.into()),
         }
     }
@@ -256,7 +268,7 @@ impl ImportanceCells {
         if weight_changes {
             let importance = self.importance(region.bytes(), cell);
             let (old, new) = (self.weight(old, importance), self.weight(value, importance));
-            index.change(region, cell, old, new);
+            index.change(region, cell >> self.scheme.merged_bits(), old, new);
         }
         value
     }
@@ -288,7 +300,7 @@ impl ImportanceCells {
             Index::None => {}
             Index::Weighted(index) => {
                 let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
-                index.change(region, cell, old, new);
+                index.change(region, cell >> self.scheme.merged_bits(), old, new);
             }
             Index::Minimum(index) => {
                 let old = self.key(region.bytes(), cell, old);
@@ -314,7 +326,9 @@ impl ImportanceCells {
             self.prefetch_cells(region, cell);
             match &self.index {
                 Index::None => {}
-                Index::Weighted(index) => index.prefetch(region, cell),
+                Index::Weighted(index) => {
+                    index.prefetch(region, cell >> self.scheme.merged_bits());
+                }
                 Index::Minimum(index) => index.prefetch(region, cell / FANOUT),
             }
         }

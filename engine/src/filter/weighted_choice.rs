@@ -68,7 +68,7 @@ impl ImportanceCells {
             index.choose_units(region, &odds, generator, targets);
             index.find_groups(region, targets);
             for target in &*targets {
-                self.prefetch_cells(region, target.part * GROUP);
+                self.prefetch_cells(region, target.part * self.group_cells());
             }
         }
         odds.total
@@ -88,7 +88,7 @@ impl ImportanceCells {
         let mut in_order = [(0, 0); MAX_CHOICES];
         let in_order = &mut in_order[..chosen.len()];
         for (one, choice) in in_order.iter_mut().zip(chosen) {
-            let group = choice.cell / GROUP;
+            let group = choice.cell / self.group_cells();
             let start = index.start_of_group(region, group);
             let start = start.wrapping_add(self.start_in_group(region, choice.cell));
             *one = (start, choice.weight);
@@ -112,7 +112,7 @@ impl ImportanceCells {
     pub fn choice(&self, region: &[u8], target: Target) -> Choice {
         let mut left = target.number;
         let mut choice = Choice {
-            cell: target.part * GROUP,
+            cell: target.part * self.group_cells(),
             weight: 0,
         };
         self.for_each_weight(region, target.part, |cell, weight| {
@@ -131,12 +131,18 @@ impl ImportanceCells {
     #[cold]
     pub fn start_in_group(&self, region: &[u8], cell: u64) -> u64 {
         let mut sum = 0;
-        self.for_each_weight(region, cell / GROUP, |before, weight| {
+        self.for_each_weight(region, cell / self.group_cells(), |before, weight| {
             let counts = before < cell;
             sum += if counts { u64::from(weight) } else { 0 };
             counts
         });
         sum
+    }
+
+    /// Returns the number of cells of a group of the index.
+    #[inline(always)]
+    fn group_cells(&self) -> u64 {
+        GROUP << self.scheme().merged_bits()
     }
 
     /// Calls a function with each cell of a group that has a weight, until it returns false.
@@ -147,7 +153,8 @@ impl ImportanceCells {
         group: u64,
         mut function: impl FnMut(u64, u32) -> bool,
     ) {
-        let cells = group * GROUP..((group + 1) * GROUP).min(self.cells());
+        let first = group * self.group_cells();
+        let cells = first..(first + self.group_cells()).min(self.cells());
         if self.scheme() == Scheme::Probabilistic {
             for cell in cells {
                 if !function(cell, inverse(self.importance(region, cell).into())) {

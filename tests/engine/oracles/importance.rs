@@ -8,7 +8,8 @@ use super::{Oracle, Parameters, positions, verdict};
 
 /// The weight of importance 1.
 const HEAVIEST: u64 = 1 << 20;
-/// The number of cells among which one guess chooses.
+/// The number of cells among which one guess chooses, if they have importance. Without, it is four
+/// times as many, with a fourth of the weight.
 const UNIT: usize = 32_768;
 const GUESSES: u64 = 16;
 
@@ -74,8 +75,20 @@ impl Ibf {
         };
         match cell.value == 0 && self.delete != "probabilistic" {
             true => 0,
-            false => HEAVIEST / by.max(1),
+            false => HEAVIEST / by.max(1) / self.merged() as u64,
         }
+    }
+
+    fn merged(&self) -> usize {
+        if self.delete == "probabilistic-val" {
+            4
+        } else {
+            1
+        }
+    }
+
+    fn unit(&self) -> usize {
+        UNIT * self.merged()
     }
 
     fn total(&self, cells: &[Cell]) -> u64 {
@@ -101,7 +114,7 @@ impl Ibf {
         let total = self.total(&self.cells);
         let units: Vec<u64> = self
             .cells
-            .chunks(UNIT)
+            .chunks(self.unit())
             .map(|unit| self.total(unit))
             .collect();
         let count = units.len() as u64;
@@ -112,7 +125,7 @@ impl Ibf {
                 let unit = reduce(random, count);
                 let number = reduce(random.wrapping_mul(count), self.ceiling);
                 if number < units[unit as usize] {
-                    return self.find(number, unit as usize * UNIT, &[]);
+                    return self.find(number, unit as usize * self.unit(), &[]);
                 }
                 random = more.draw(i);
             }
@@ -129,7 +142,7 @@ impl Ibf {
     }
 
     fn unit_weight(&self, unit: usize) -> u64 {
-        let cells = self.cells.chunks(UNIT).nth(unit);
+        let cells = self.cells.chunks(self.unit()).nth(unit);
         self.total(cells.expect("a unit"))
     }
 
@@ -138,7 +151,7 @@ impl Ibf {
         let before = self.weight(&self.cells[at]);
         change(&mut self.cells[at]);
         if self.weight(&self.cells[at]) > before {
-            let weight = self.unit_weight(at / UNIT);
+            let weight = self.unit_weight(at / self.unit());
             self.ceiling = self.ceiling.max(weight);
             self.next_ceiling = self.next_ceiling.max(weight);
         }
@@ -148,7 +161,7 @@ impl Ibf {
     fn visit_next_unit(&mut self) {
         self.next_ceiling = self.next_ceiling.max(self.unit_weight(self.unit));
         self.unit += 1;
-        if self.unit * UNIT >= self.cells.len() {
+        if self.unit * self.unit() >= self.cells.len() {
             (self.ceiling, self.next_ceiling) = (self.next_ceiling, 0);
             self.unit = 0;
         }
