@@ -268,16 +268,13 @@ impl WeightedIndex {
         let Some(sums) = sums else {
             return target;
         };
-        let (mut place, mut before) = (0, 0);
-        let mut step = COUNT / 2;
-        while step > 0 {
-            let next = place + step;
-            let start = self.start(sums, width, next);
-            let is_reached = start <= target.number;
-            place = if is_reached { next } else { place };
-            before = if is_reached { start } else { before };
-            step /= 2;
+        // A number instead of a choice between two: of that, the compiler would make a branch.
+        let mut place = 0;
+        for bit in (0..COUNT.ilog2()).rev() {
+            let start = self.start(sums, width, place + (1 << bit));
+            place |= usize::from(start <= target.number) << bit;
         }
+        let before = self.start(sums, width, place);
         Target {
             part: target.part * COUNT as u64 + place as u64,
             number: target.number.wrapping_sub(before),
