@@ -48,7 +48,7 @@ impl KeyLayout {
     /// cost.
     #[inline(always)]
     pub fn key(self, cost: u32, cell: u64) -> u64 {
-        (u64::from(cost) << self.cell_bits) + cell
+        (u64::from(cost) << self.cell_bits).saturating_add(cell)
     }
 
     /// Returns the cost and the cell of a key.

@@ -168,13 +168,15 @@ impl WeightedIndex {
         let (block, segment, unit) = (first / BLOCK, first / SEGMENT, first / UNIT);
         let mut sum = 0;
         if let Some(sums) = self.group_sums(region, block) {
-            sum += self.start(sums, GROUP, (group % BLOCK_GROUPS) as usize);
+            sum = self.start(sums, GROUP, (group % BLOCK_GROUPS) as usize);
         }
         if let Some(sums) = self.block_sums(region, segment) {
-            sum += self.start(sums, BLOCK, (block % SEGMENT_BLOCKS) as usize);
+            let start = self.start(sums, BLOCK, (block % SEGMENT_BLOCKS) as usize);
+            sum = start.wrapping_add(sum);
         }
         if let Some(sums) = self.segment_sums(region, unit) {
-            sum += self.start(sums, SEGMENT, (segment % UNIT_SEGMENTS) as usize);
+            let start = self.start(sums, SEGMENT, (segment % UNIT_SEGMENTS) as usize);
+            sum = start.wrapping_add(sum);
         }
         let (mut node, mut width) = (unit, UNIT);
         for level in self.units.all() {
@@ -275,8 +277,10 @@ impl WeightedIndex {
             place |= usize::from(start <= target.number) << bit;
         }
         let before = self.start(sums, width, place);
+        let part = target.part * COUNT as u64 + place as u64;
         Target {
-            part: target.part * COUNT as u64 + place as u64,
+            // Damaged sums may lead behind the last cell.
+            part: part.min((self.cells - 1) / width),
             number: target.number.wrapping_sub(before),
         }
     }
