@@ -25,8 +25,8 @@
 //!
 //! The importance of a cell is that of the last key (`weight=current`) or the sum over all keys so
 //! far (`weight=cumulative`), at most 65,535. Weights are whole numbers, 2^20 ÷ importance, so
-//! that every target chooses the same cells. To choose by weight, units of 4096 cells are drawn until
-//! one is hit, and sums of weights lead to the cell in it
+//! that every target chooses the same cells. To choose by weight, units of 32,768 cells are drawn
+//! until one is hit, and sums of weights lead to the cell in it
 //! ([`weighted_index`](super::weighted_index)). The least cells stand in a list in the registers,
 //! which is filled by [minima](super::minimum_index) of costs. Both take O(log n) at most.
 //! [`importance_cells`](super::importance_cells) says what they cost in memory, all of which counts
