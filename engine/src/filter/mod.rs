@@ -89,6 +89,10 @@ mod importance_cells;
 #[cfg(feature = "all-filters")]
 mod index_levels;
 #[cfg(feature = "all-filters")]
+mod least_cells;
+#[cfg(feature = "all-filters")]
+mod least_list;
+#[cfg(feature = "all-filters")]
 mod minimum_index;
 mod observation;
 mod observation_time;
@@ -127,6 +131,10 @@ mod threads;
 #[cfg(target_arch = "x86_64")]
 mod timer_lines;
 mod union;
+#[cfg(feature = "all-filters")]
+mod unit_guesses;
+#[cfg(feature = "all-filters")]
+mod weighted_choice;
 #[cfg(feature = "all-filters")]
 mod weighted_index;
 mod window_clock;
