@@ -102,7 +102,13 @@ mod preset;
 #[cfg(feature = "all-filters")]
 mod quotient_block;
 #[cfg(feature = "all-filters")]
+mod quotient_enlarge;
+#[cfg(feature = "all-filters")]
 mod quotient_evidence;
+#[cfg(feature = "all-filters")]
+mod quotient_local;
+#[cfg(feature = "all-filters")]
+mod quotient_metadata;
 #[cfg(feature = "all-filters")]
 mod quotient_rebuild;
 #[cfg(feature = "all-filters")]
