@@ -20,11 +20,11 @@ const USAGE: &str = "usage: cargo xtask cluster-campaign [--cases N] [--seed N] 
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, address, number] = &arguments[..] {
-        if word == "client" {
-            campaign::client(address, number.parse().unwrap_or(0));
-            return ExitCode::SUCCESS;
-        }
+    if let [word, address, number] = &arguments[..]
+        && word == "client"
+    {
+        campaign::client(address, number.parse().unwrap_or(0));
+        return ExitCode::SUCCESS;
     }
     let Some(options) = CampaignOptions::parse(&arguments, "--cases", 20) else {
         eprintln!("{USAGE}");

@@ -27,7 +27,9 @@ pub fn run(
         return Err(Failure::Usage(text.to_owned()));
     }
     let store = match address {
-        RemoteAddress::Serve(address) => LookedUp::Serve(RemoteStore::open(address, false)?),
+        RemoteAddress::Serve(address) => {
+            LookedUp::Serve(Box::new(RemoteStore::open(address, false)?))
+        }
         RemoteAddress::Cluster(address, access) => {
             let store = ClusterStore::open(&address, *access);
             LookedUp::Cluster(Box::new(store.map_err(Failure::cluster(&address))?))
@@ -74,7 +76,7 @@ pub fn run(
 
 /// A store that keys are looked up in.
 enum LookedUp {
-    Serve(RemoteStore),
+    Serve(Box<RemoteStore>),
     Cluster(Box<ClusterStore>),
 }
 

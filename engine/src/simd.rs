@@ -108,12 +108,12 @@ macro_rules! implement_line_vectors {
     };
 }
 
+#[cfg(feature = "all-filters")]
+mod any_work;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(feature = "all-filters")]
-mod any_work;
 #[cfg(feature = "all-filters")]
 mod field;
 #[cfg(feature = "all-filters")]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use dedupstore::sites::{FailureRule, SiteFailure, SiteVerdict};
-use dedupstore::{Fingerprint, Observation, SeenSet, SeenSetBuilder, Verdict};
+use dedupstore::{FilterSpec, Fingerprint, Observation, SeenSet, SeenSetBuilder, Verdict};
 use dedupstore_cluster::{CreateOptions, Window};
 
 use crate::servers::{Cluster, Server, until};
@@ -92,7 +92,7 @@ fn observe_undisturbed(filter: &str) -> Vec<(u64, Vec<SiteVerdict>)> {
 fn verdicts_are_those_of_the_engines_window() {
     let rounds = observe_undisturbed("bloom:k=4");
     let spec = format!("window:k=8,span={},step=10,clock=seconds", 10 * STEPS);
-    let engine = SeenSetBuilder::new(&spec.parse().expect("valid"));
+    let engine = SeenSetBuilder::new(spec.parse::<FilterSpec>().expect("valid"));
     let mut engine = engine.memory_bits(1 << 22).build().expect("small");
     let mut delivered = HashMap::new();
     let mut forgotten = 0;

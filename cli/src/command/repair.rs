@@ -106,9 +106,9 @@ fn repair_remote(address: RemoteAddress, arguments: Arguments, quiet: bool) -> R
             for line in lines {
                 keys.extend(reader.key(line.content).map(|key| hasher.fingerprint(key)));
             }
-            let batches = keys.chunks(REBUILD_BATCH);
+            let mut batches = keys.chunks(REBUILD_BATCH);
             let set = |keys| store.rebuild_batch(&mut rebuild, keys).map_err(failed);
-            batches.map(set).collect::<Result<(), Failure>>()
+            batches.try_for_each(set)
         };
         let inputs = Inputs::check(arguments.from)?;
         inputs.for_each_block(rule.line_end.byte(), |block| match block {

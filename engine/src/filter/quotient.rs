@@ -146,7 +146,12 @@ impl Quotient {
         };
         let has_room = registers.occupied() < table.capacity();
         if let Some(place) = place.filter(|_| has_room)
-            && table.insert_local(self.table(registers), &mut Self::body(region), place, self.vectors)
+            && table.insert_local(
+                self.table(registers),
+                &mut Self::body(region),
+                place,
+                self.vectors,
+            )
         {
             self.count_recorded(registers, &table);
             return Verdict::New;

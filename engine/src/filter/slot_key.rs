@@ -68,7 +68,7 @@ impl SlotCut {
             // shortened · scale / 16, of which no part has more than 64 bits.
             scale => {
                 let (whole, rest) = (shortened >> SCALE_SHIFT, shortened % u64::from(WHOLE));
-                whole * u64::from(scale) + (rest * u64::from(scale) >> SCALE_SHIFT)
+                whole * u64::from(scale) + ((rest * u64::from(scale)) >> SCALE_SHIFT)
             }
         };
         let length = self.width_bits - age;
