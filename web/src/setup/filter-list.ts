@@ -21,7 +21,7 @@ export class FilterList {
   readonly #choice = find('filter-choice', HTMLSelectElement);
   #descriptions: FilterDescription[] = [];
   #cards: FilterCard[] = [];
-  /** Text forms of filters that are not available yet. */
+  /** Text forms of filters that are not available yet, and of those behind them. */
   #unknown: string[] = [];
   /** Whether all filters are wanted when they are available. */
   #wantsAll = false;
@@ -70,7 +70,9 @@ export class FilterList {
   async restore(specs: string[]): Promise<void> {
     this.#cards.forEach((card) => card.element.remove());
     this.#cards = [];
-    this.#unknown = specs.filter((spec) => !this.#addSpec(spec));
+    // Those behind one that is not available yet wait for it, so that their order is kept.
+    let waits = false;
+    this.#unknown = specs.filter((spec) => (waits = waits || !this.#addSpec(spec)));
     if (this.#unknown.length > 0) {
       await this.#host.needMore();
     }
