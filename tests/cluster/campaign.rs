@@ -13,7 +13,7 @@ use dedupstore::sites::{FailureRule, SiteVerdict};
 use dedupstore::{Fingerprint, KeyHasher};
 use dedupstore_cluster::{Acknowledgement, ClusterStore, Degrade};
 
-use crate::servers::{Cluster, until};
+use crate::servers::{Cluster, Server, until};
 use crate::stores::{create, impatient, key, open, options};
 
 const CLIENTS: usize = 3;
@@ -195,6 +195,10 @@ pub fn case(seed: u64, start: impl Fn(&str, u64) -> Command) -> Outcome {
     let address = format!("redis://127.0.0.1:{}/kills", cluster.masters[stays].port);
     let options = options("bloom:k=4", "horizontal:12", 1 << 27, FailureRule::Unknown);
     create(&address, &options).close();
+    // A replica without the new slices would come back with empty ones, which stay failed.
+    until("copies of the slices", || {
+        cluster.masters.iter().all(has_up_to_date_replica)
+    });
     let mut outcome = Outcome::default();
     let mut numbers = 0..;
     let mut next = || Client::start(start(&address, numbers.next().unwrap_or(0)));
@@ -249,6 +253,19 @@ pub fn case(seed: u64, start: impl Fn(&str, u64) -> Command) -> Outcome {
     outcome
 }
 
+/// Returns whether a replica has received all that its master has written.
+fn has_up_to_date_replica(master: &Server) -> bool {
+    let found = master.try_call::<String>(&["INFO", "replication"]);
+    let found = found.unwrap_or_default();
+    let number = |before: &str| {
+        let (_, rest) = found.split_once(before)?;
+        let digits = rest.find(|it: char| !it.is_ascii_digit());
+        rest[..digits.unwrap_or(rest.len())].parse::<u64>().ok()
+    };
+    let received = number("state=online,offset=");
+    received.is_some() && received >= number("master_repl_offset:")
+}
+
 /// Kills a master, half of the time after its replica was cut off for a moment, lets the replica take
 /// over, and makes the old master its replica.
 fn lose_master(cluster: &mut Cluster, master: usize, chance: &mut Chance) {
@@ -270,7 +287,7 @@ fn lose_master(cluster: &mut Cluster, master: usize, chance: &mut Chance) {
     std::thread::sleep(Duration::from_millis(chance.below(300)));
     cluster.masters[master].restart();
     until("a replica", || {
-        let state = |server: &crate::servers::Server| {
+        let state = |server: &Server| {
             server
                 .try_call::<String>(&["INFO", "replication"])
                 .unwrap_or_default()
