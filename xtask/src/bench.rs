@@ -24,7 +24,7 @@ struct Section {
     short_arguments: &'static [&'static str],
 }
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 4] = [
     Section {
         title: "Filters in memory",
         text: "`blocked-limit` is the bare cost of changing one random cache line that was \
@@ -33,7 +33,7 @@ const SECTIONS: [Section; 5] = [
                against the best of the other crates is marked `slower`.",
         package: BENCHES,
         bench: "compare",
-        arguments: &["1", "256", "hashed", "urls", "threads"],
+        arguments: &["1", "256", "1024", "hashed", "urls", "threads"],
         short_arguments: &[
             "1",
             "256",
@@ -47,28 +47,6 @@ const SECTIONS: [Section; 5] = [
             "sbbf",
             "fastbloom",
         ],
-    },
-    Section {
-        title: "Filters in 1 GiB",
-        text: "Some of them, because all of them together would need 33 GiB.",
-        package: BENCHES,
-        bench: "compare",
-        arguments: &[
-            "1024",
-            "hashed",
-            "urls",
-            "threads",
-            "sbbf",
-            "fastbloom",
-            "blocked:",
-            "slot",
-            "word",
-            "recent",
-            "bloom:",
-            "stable:k",
-            "rlbsbf",
-        ],
-        short_arguments: &["1024", "hashed", "short", "blocked:", "sbbf"],
     },
     Section {
         title: "How cost grows",

@@ -84,6 +84,7 @@ impl PartWork {
 /// The keys of a batch that belong to one part, and what observing them has changed.
 #[derive(Debug)]
 pub(crate) struct OwnKeys {
+    pub positions: Positions,
     /// The thread's own copy of the registers.
     pub registers: Registers,
     /// The positions in the batch of the keys in the sample.
@@ -95,6 +96,7 @@ pub(crate) struct OwnKeys {
 impl Default for OwnKeys {
     fn default() -> Self {
         OwnKeys {
+            positions: Positions::default(),
             registers: Registers::new(0),
             sampled: Vec::new(),
             new: 0,
@@ -102,65 +104,27 @@ impl Default for OwnKeys {
     }
 }
 
-/// A thread looks for its own keys among so many at a time: few enough that those it found before
-/// keep the memory busy meanwhile.
-pub(crate) const BLOCK: usize = 256;
-/// The number of positions that can wait; a power of two.
-const QUEUE: usize = 2 * BLOCK;
-
-/// The positions in a batch of the keys that belong to a part, first in, first out.
-#[derive(Debug)]
-pub(crate) struct Positions {
-    queue: [u32; QUEUE],
-    /// The number of positions that were added.
-    added: usize,
-    /// The number of positions that were removed.
-    removed: usize,
-}
+/// Memory for the positions of the keys that belong to a part.
+#[derive(Debug, Default)]
+pub(crate) struct Positions(Vec<u32>);
 
 impl Positions {
-    pub fn new() -> Self {
-        Positions {
-            queue: [0; QUEUE],
-            added: 0,
-            removed: 0,
-        }
-    }
-
-    /// Adds the positions of the keys of a block that belong to the part with these fingerprints.
-    /// No branch depends on a key. At most [`BLOCK`] positions may wait before.
-    #[inline(always)]
-    pub fn select(&mut self, fingerprints: &Range<u128>, offset: usize, block: &[Observation]) {
-        debug_assert!(block.len() <= BLOCK && self.waiting() <= BLOCK);
+    /// Returns the positions of the keys of a block that belong to the part with these
+    /// fingerprints. No branch depends on a key.
+    pub fn select(&mut self, fingerprints: &Range<u128>, block: &[Observation]) -> &[u32] {
         let first = fingerprints.start as u64;
         let length = (fingerprints.end - fingerprints.start - 1) as u64;
-        let mut added = self.added;
-        for (position, observation) in (offset as u32..).zip(block) {
-            self.queue[added % QUEUE] = position;
-            let distance = observation.fingerprint.0.wrapping_sub(first);
-            added += usize::from(distance <= length);
+        if self.0.len() < block.len() {
+            self.0.resize(block.len(), 0);
         }
-        self.added = added;
-    }
-
-    /// Returns how many positions wait.
-    #[inline(always)]
-    pub fn waiting(&self) -> usize {
-        self.added - self.removed
-    }
-
-    /// Returns the position that `ahead` others precede, which must be fewer than wait.
-    #[inline(always)]
-    pub fn later(&self, ahead: usize) -> usize {
-        self.queue[(self.removed + ahead) % QUEUE] as usize
-    }
-
-    /// Removes the first position. One must wait.
-    #[inline(always)]
-    pub fn next(&mut self) -> usize {
-        let position = self.later(0);
-        self.removed += 1;
-        position
+        let positions = &mut self.0[..block.len()];
+        let mut count = 0;
+        for (position, observation) in block.iter().enumerate() {
+            positions[count] = position as u32;
+            let distance = observation.fingerprint.0.wrapping_sub(first);
+            count += usize::from(distance <= length);
+        }
+        &positions[..count]
     }
 }
 
@@ -169,18 +133,16 @@ impl Positions {
 pub(crate) struct PartVerdicts(Vec<Verdict>);
 
 impl PartVerdicts {
-    /// Returns memory for one verdict per key of a batch, with any content.
+    /// Returns one verdict per key of a batch, all Seen.
     pub fn start(&mut self, length: usize) -> &mut [Verdict] {
-        if self.0.len() < length {
-            self.0.resize(length, Verdict::Seen);
-        }
-        &mut self.0[..length]
+        self.0.clear();
+        self.0.resize(length, Verdict::Seen);
+        &mut self.0
     }
 
-    /// Adds the verdicts of this part from a position on to those of a batch. Of each key, one of
-    /// the two verdicts is Seen because the key belongs to another part.
-    pub fn add_to(&self, verdicts: &mut [Verdict], from: usize) {
-        for (verdict, own) in verdicts.iter_mut().zip(&self.0[from..]) {
+    /// Adds the verdicts of this part to those of a batch, which are Seen for keys of this part.
+    pub fn add_to(&self, verdicts: &mut [Verdict]) {
+        for (verdict, own) in verdicts.iter_mut().zip(&self.0) {
             // New is the smaller one. Without a branch, many are compared at once.
             *verdict = match (*own as u8) < (*verdict as u8) {
                 true => *own,
@@ -237,46 +199,27 @@ mod tests {
     #[test]
     fn every_key_is_selected_for_its_part() {
         let keys = [7u64 << 60, 1, 3 << 60, 8 << 60, u64::MAX, 0];
-        let keys: Vec<Observation> = keys.map(|it| Fingerprint(it).into()).to_vec();
-        let selected = |fingerprints: Range<u128>| {
-            let mut positions = Positions::new();
-            let mut selected = Vec::new();
-            // More rounds than the queue has places.
-            for round in 0..400 {
-                let offset = 6 * round;
-                positions.select(&fingerprints, offset, &keys);
-                while positions.waiting() > 3 {
-                    selected.push(positions.next());
-                }
-            }
-            while positions.waiting() > 0 {
-                selected.push(positions.next());
-            }
-            selected
-        };
-        let in_each_round = |keys: &[usize]| -> Vec<usize> {
-            (0..400)
-                .flat_map(|round| keys.iter().map(move |key| 6 * round + key))
-                .collect()
-        };
-        assert_eq!(selected(0..1 << 62), in_each_round(&[1, 2, 5]));
-        assert_eq!(selected(1 << 62..1 << 64), in_each_round(&[0, 3, 4]));
-        assert_eq!(selected(0..1 << 64).len(), 2400);
-        assert!(selected(1..2).len() == 400);
+        let block: Vec<Observation> = keys.map(|it| Fingerprint(it).into()).to_vec();
+        let mut positions = Positions::default();
+        assert_eq!(positions.select(&(0..1 << 62), &block), [1, 2, 5]);
+        assert_eq!(positions.select(&(1 << 62..1 << 64), &block), [0, 3, 4]);
+        assert_eq!(positions.select(&(0..1 << 64), &block).len(), 6);
+        assert!(
+            positions
+                .select(&(1 << 63..1 << 64), &block[..2])
+                .is_empty()
+        );
     }
 
     #[test]
     fn verdicts_of_parts_are_united() {
         use Verdict::{New, Seen};
         let mut own = PartVerdicts::default();
-        own.start(4).copy_from_slice(&[New; 4]);
-        assert_eq!(own.start(3).len(), 3);
-        own.start(4).copy_from_slice(&[Seen, Seen, New, Seen]);
+        own.start(4)[3] = New;
+        assert_eq!(own.start(3), [Seen; 3]);
+        own.start(4)[2] = New;
         let mut verdicts = [New, Seen, Seen, Seen];
-        own.add_to(&mut verdicts, 0);
+        own.add_to(&mut verdicts);
         assert_eq!(verdicts, [New, Seen, New, Seen]);
-        let mut last = [Seen, New];
-        own.add_to(&mut last, 2);
-        assert_eq!(last, [New, New]);
     }
 }

@@ -4,7 +4,7 @@
 //! Each one observes its own keys in the order of the stream, so the result is that of one thread.
 
 use super::batch::{self, BatchLoop, LOOKAHEAD, specialized};
-use super::row_parts::{BLOCK, OwnKeys, Part, PartWork, Positions};
+use super::row_parts::{OwnKeys, Part, PartWork};
 use super::{AnyFilter, Filter, Observation, Registers, Rows, SampleMask, Verdict};
 use crate::fingerprint::reduce;
 use crate::prefetch::prefetch;
@@ -14,8 +14,8 @@ use crate::workers::Workers;
 const SHORTEST_BATCH: usize = 2048;
 /// After so many keys, the threads wait for each other, which takes as long as many keys.
 const LONGEST_BATCH: usize = 1 << 20;
-/// So many verdicts are united in less time than it takes to wake a thread.
-const SHORTEST_SHARE: usize = 1 << 16;
+/// A thread looks for its own keys among so many at a time, which stay in its first-level cache.
+const BLOCK: usize = 1 << 11;
 /// How many keys are observed one by one before trying again whether the filter is row-local.
 const KEYS_IN_A_ROW: usize = 64;
 
@@ -105,6 +105,7 @@ fn observe_in_parts<F: Filter + Sync>(
     let parts = rows.divide(region, work.len());
     let used = parts.len();
     let mask = sample.mask();
+    verdicts.fill(Verdict::Seen);
     // The first thread is the caller's, which writes its verdicts to their place.
     let mut own_verdicts = Some(&mut *verdicts);
     let tasks = parts.into_iter().zip(&mut *work).map(|(part, work)| {
@@ -119,7 +120,9 @@ fn observe_in_parts<F: Filter + Sync>(
         observe_part(filter, rows, part, observations, mask, own, verdicts);
     });
     let work = &work[..used];
-    unite(workers, &work[1..], verdicts);
+    for other in &work[1..] {
+        other.verdicts.add_to(verdicts);
+    }
     for part in work {
         registers.add_changes(&before, &part.own.registers);
     }
@@ -132,20 +135,7 @@ fn observe_in_parts<F: Filter + Sync>(
     filter.after_rows(region, registers, new);
 }
 
-/// Adds the verdicts of the other threads to those of the first. All threads do it together, because
-/// one would take a tenth of the time that it saves to observe with two.
-fn unite(workers: &Workers, others: &[PartWork], verdicts: &mut [Verdict]) {
-    let share = (verdicts.len() / workers.count()).max(SHORTEST_SHARE);
-    let tasks = (0..).step_by(share).zip(verdicts.chunks_mut(share));
-    workers.run(tasks, |(from, verdicts)| {
-        for other in others {
-            other.verdicts.add_to(verdicts, from);
-        }
-    });
-}
-
-/// Observes the keys of a batch that belong to one part of the rows. The verdicts of other keys are
-/// Seen.
+/// Observes the keys of a batch that belong to one part of the rows. All verdicts are Seen before.
 fn observe_part<F: Filter>(
     filter: &F,
     rows: Rows,
@@ -210,6 +200,7 @@ fn observe_own<F: Filter>(
         bytes,
     } = part;
     let OwnKeys {
+        positions,
         registers: before,
         sampled,
         new,
@@ -217,44 +208,32 @@ fn observe_own<F: Filter>(
     // A copy of which no one else knows, as in `batch.rs`.
     let registers = &mut before.clone();
     let start = registers.generator();
-    let mut positions = Positions::new();
-    let mut sum = 0;
-    let ask = |bytes: &[u8], position: usize| {
-        let row = reduce(observations[position].fingerprint.0, rows.count);
-        prefetch(bytes, rows.byte_of(row, first_row));
-    };
-    // The number of waiting keys whose rows were prefetched. They wait while others are looked for,
-    // so that the memory is always busy.
-    let mut asked = 0;
-    // Nothing waits after the empty block at the end.
-    let blocks = observations.chunks(BLOCK).chain([&[][..]]);
-    for (index, block) in blocks.enumerate() {
-        let from = index * BLOCK;
-        if let Some(verdicts) = verdicts.get_mut(from..from + block.len()) {
-            verdicts.fill(Verdict::Seen);
-        }
-        positions.select(&fingerprints, from, block);
-        while asked < LOOKAHEAD.min(positions.waiting()) {
-            ask(bytes, positions.later(asked));
-            asked += 1;
-        }
-        let kept = if block.is_empty() { 0 } else { LOOKAHEAD };
-        while positions.waiting() > kept {
-            if positions.waiting() > LOOKAHEAD {
-                ask(bytes, positions.later(LOOKAHEAD));
+    let blocks = observations.chunks(BLOCK).zip(verdicts.chunks_mut(BLOCK));
+    for (index, (block, verdicts)) in blocks.enumerate() {
+        let offset = index * BLOCK;
+        let own = positions.select(&fingerprints, block);
+        let ask = |bytes: &[u8], position: u32| {
+            let row = reduce(block[position as usize].fingerprint.0, rows.count);
+            prefetch(bytes, rows.byte_of(row, first_row));
+        };
+        let first = own.iter().take(LOOKAHEAD);
+        first.for_each(|&position| ask(bytes, position));
+        let mut ahead = own.get(LOOKAHEAD..).unwrap_or_default().iter();
+        for &position in own {
+            if let Some(&later) = ahead.next() {
+                ask(bytes, later);
             }
-            let position = positions.next();
-            let observation = observations[position];
-            let generator = start.ahead(position as u64 * filter.draws());
+            let position = position as usize;
+            let (observation, at) = (block[position], offset + position);
+            let generator = start.ahead(at as u64 * filter.draws());
             let verdict =
                 filter.observe_in_rows(bytes, first_row, registers, generator, observation);
             verdicts[position] = verdict;
-            sum += u64::from(verdict == Verdict::New);
+            *new += u64::from(verdict == Verdict::New);
             if observation.fingerprint.0 & sample_mask == 0 {
-                sampled.push(position);
+                sampled.push(at);
             }
         }
     }
-    *new = sum;
     before.clone_from(registers);
 }
