@@ -65,20 +65,14 @@ pub fn for_each(keys: &Bound<'_, PyAny>, mut visit: impl FnMut(&[u8])) -> PyResu
 }
 
 /// Returns the observations of many keys.
-pub fn observations(
-    hasher: &impl HashKey,
-    keys: &Bound<'_, PyAny>,
-) -> PyResult<Vec<Observation>> {
+pub fn observations(hasher: &impl HashKey, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Observation>> {
     let mut observations = Vec::with_capacity(keys.len().unwrap_or(0));
     for_each(keys, |key| observations.push(hasher.hash(key).into()))?;
     Ok(observations)
 }
 
 /// Returns the fingerprints of many keys.
-pub fn fingerprints(
-    hasher: &impl HashKey,
-    keys: &Bound<'_, PyAny>,
-) -> PyResult<Vec<Fingerprint>> {
+pub fn fingerprints(hasher: &impl HashKey, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     let mut fingerprints = Vec::with_capacity(keys.len().unwrap_or(0));
     for_each(keys, |key| fingerprints.push(hasher.hash(key)))?;
     Ok(fingerprints)

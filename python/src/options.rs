@@ -7,7 +7,7 @@ use dedupstore::store::{CreateOptions, Durability, OpenOptions};
 use dedupstore::{ByteSize, DEFAULT_MEMORY, FilterSpec};
 use pyo3::prelude::*;
 
-use crate::errors;
+use crate::{errors, store_hasher};
 
 /// A size: a number of bytes, or a text such as `"64MiB"`.
 #[derive(Clone, Debug, FromPyObject)]
@@ -111,6 +111,8 @@ impl New {
             options = options.max_fpr(rate);
         }
         if let Some(name) = &self.normalization {
+            // Before a store is created that could not be opened.
+            store_hasher::check_rule(name)?;
             options = options.normalization(name.as_str());
         }
         if let Some(shards) = self.shards {

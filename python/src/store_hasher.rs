@@ -46,6 +46,11 @@ impl HashKey for StoreHasher {
     }
 }
 
+/// Refuses a rule that no store can be opened with.
+pub fn check_rule(rule: &str) -> PyResult<()> {
+    normalizer(rule).map(|_| ())
+}
+
 /// Returns what a recorded rule does to keys; None if that is nothing.
 fn normalizer(rule: &str) -> PyResult<Option<Normalizer>> {
     let unknown = |error: String| errors::invalid(format!("the rule of keys `{rule}`: {error}"));

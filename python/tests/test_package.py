@@ -235,6 +235,9 @@ def test_a_store_applies_its_normalization(tmp_path: Path) -> None:
         claim = store.claim("http://harbour.example/b")
         assert store.claim("http://harbour.example/b#c").is_pending
         store.commit(claim)
+    with pytest.raises(InvalidArgumentError, match="idna"):
+        Store(tmp_path / "other.dds", memory="1MiB", normalization="idna")
+    assert not (tmp_path / "other.dds").exists()
     history = ReadOnlyStore(path)
     assert history.contains("HTTP://harbour.example/b").is_seen
     assert history.contains("http://harbour.example/c").is_new
