@@ -1,22 +1,31 @@
 //! Measures stores on Redis beside `SADD`, and carries the figures to larger numbers of keys.
 //!
-//! `cluster_bench` prints processor time and memory of one redis-server per key; `cluster_bench scale
-//! SLOT_US SADD_US` prints how many machines so many keys need, from those figures.
+//! `cluster_bench` prints processor time and memory of one redis-server per key, what is forgotten
+//! and dropped in so much memory, and how long a slice takes to move. `cluster_bench scale` prints how
+//! many machines so many keys need, from those figures and from assumptions that are options.
 
+#[path = "cluster/scale.rs"]
+mod scale;
 #[path = "cluster/servers.rs"]
 #[allow(dead_code)]
 mod servers;
 
+use std::time::{Duration, Instant};
+
 use dedupstore::Fingerprint;
-use dedupstore::sites::FailureRule;
-use dedupstore_cluster::{Access, ClusterAddress, ClusterStore, CreateOptions, Recording};
+use dedupstore::sites::{FailureRule, Slicing};
+use dedupstore_cluster::{Access, ClusterAddress, ClusterStore, CreateOptions, Recording, Window};
 use servers::Server;
 
 const KEYS: u64 = 200_000;
 const BATCH: usize = 1000;
 const ROUNDS: usize = 5;
-/// The memory of both filters: 4 bytes per key.
-const MEMORY_BITS: u64 = KEYS * 32;
+/// Ends the name of a filter with a window.
+const WINDOW: &str = ", window of 8 steps";
+/// The memory of filters whose processor time is measured: 4 bytes per key.
+const BYTES_PER_KEY: f64 = 4.0;
+/// A slice whose move between nodes is timed.
+const MOVED_BYTES: u64 = 64 << 20;
 
 fn url(number: u64) -> String {
     format!("https://harbour.example/page/{number:010}")
@@ -64,14 +73,20 @@ fn sadd(server: &Server, single: bool) {
     }
 }
 
-fn create(server: &Server, filter: &str) -> ClusterStore {
+fn create(server: &Server, filter: &str, bytes_per_key: f64, slices: u64) -> ClusterStore {
     let address: ClusterAddress = format!("redis://127.0.0.1:{}/bench", server.port)
         .parse()
         .expect("an address");
+    let (filter, is_window) = match filter.strip_suffix(WINDOW) {
+        Some(filter) => (filter, true),
+        None => (filter, false),
+    };
+    let window = Window::of_span(Duration::from_secs(7 * 86_400)).ok();
     let options = CreateOptions {
         filter: filter.parse().expect("a filter"),
-        memory_bits: MEMORY_BITS,
-        slicing: "horizontal:16".parse().expect("slices"),
+        memory_bits: (KEYS as f64 * 8.0 * bytes_per_key) as u64,
+        window: window.filter(|_| is_window),
+        slicing: Slicing::Horizontal { slices },
         rule: FailureRule::Unknown,
         recording: Some(Recording::Atomic),
         seed: Some(1),
@@ -81,17 +96,23 @@ fn create(server: &Server, filter: &str) -> ClusterStore {
     ClusterStore::create(&address, access, &options).expect("a store")
 }
 
-fn observe(store: &mut ClusterStore) {
+/// Observes all keys, or looks them up. Returns how many were New.
+fn ask(store: &mut ClusterStore, record: bool) -> u64 {
     let hasher = store.hasher();
     let mut verdicts = Vec::new();
+    let mut new = 0;
     for first in (0..KEYS).step_by(BATCH) {
         let keys: Vec<Fingerprint> = (first..first + BATCH as u64)
             .map(|number| hasher.fingerprint(url(number).as_bytes()))
             .collect();
-        store
-            .observe_batch(&keys, &mut verdicts)
-            .expect("an answer");
+        let answered = match record {
+            true => store.observe_batch(&keys, &mut verdicts),
+            false => store.contains_batch(&keys, &mut verdicts),
+        };
+        answered.expect("an answer");
+        new += verdicts.iter().filter(|verdict| verdict.is_new()).count() as u64;
     }
+    new
 }
 
 struct Row {
@@ -100,40 +121,45 @@ struct Row {
     new: Vec<f64>,
     /// µs per repeat.
     repeat: Vec<f64>,
-    bytes_per_key: f64,
+    /// Messages per key; one carries 1000 keys of `SADD`.
+    messages: f64,
 }
 
-fn measure() {
-    let server = Server::start(&["--appendonly", "no"]);
+/// Prints the processor time per key.
+fn measure_time(server: &Server) {
     let names = [
         "SADD, a command per key",
         "SADD, 1000 keys per command",
         "slot:values=65535",
         "bloom:k=4",
+        "slot:values=65535, window of 8 steps",
+        "bloom:k=4, window of 8 steps",
     ];
     let mut rows = names.map(|name| Row {
         name,
         new: Vec::new(),
         repeat: Vec::new(),
-        bytes_per_key: 0.0,
+        messages: 0.001,
     });
     for _ in 0..ROUNDS {
         for row in &mut rows {
             server.call::<()>(&["FLUSHALL"]);
-            let before = figure(&server, "memory", "used_memory");
             if row.name.starts_with("SADD") {
                 let single = row.name.ends_with("per key");
-                row.new.push(timed(&server, || sadd(&server, single)));
-                row.repeat.push(timed(&server, || sadd(&server, single)));
+                row.new.push(timed(server, || sadd(server, single)));
+                row.repeat.push(timed(server, || sadd(server, single)));
             } else {
-                let mut store = create(&server, row.name);
-                row.new.push(timed(&server, || observe(&mut store)));
-                row.repeat.push(timed(&server, || observe(&mut store)));
+                let mut store = create(server, row.name, BYTES_PER_KEY, 16);
+                let mut observe = || {
+                    ask(&mut store, true);
+                };
+                row.new.push(timed(server, &mut observe));
+                row.repeat.push(timed(server, observe));
+                row.messages = store.router_counts().messages as f64 / KEYS as f64 / 2.0;
             }
-            row.bytes_per_key = (figure(&server, "memory", "used_memory") - before) / KEYS as f64;
         }
     }
-    println!("| | µs per new key | µs per repeat | × SADD | bytes per key |");
+    println!("| | µs per new key | µs per repeat | × SADD | messages per 1000 keys |");
     println!("|---|---|---|---|---|");
     let median = |figures: &[f64]| {
         let mut sorted = figures.to_vec();
@@ -147,50 +173,79 @@ fn measure() {
         let times = of_both(row) / sadd;
         println!(
             "| {} | {new:.2} | {repeat:.2} | {times:.2} | {:.1} |",
-            row.name, row.bytes_per_key
+            row.name,
+            1000.0 * row.messages
         );
     }
 }
 
-/// What a machine for Redis has and costs, and how keys come; assumptions, not measurements.
-const MACHINE_BYTES: f64 = 64e9;
-const MACHINE_PRICE_PER_HOUR: f64 = 0.25;
-/// The share of a machine's memory and of a processor that is planned for.
-const USABLE: f64 = 0.5;
-/// A crawl of the size is done in so many days, and meets each key so often.
-const DAYS: f64 = 90.0;
-const MEETINGS: f64 = 10.0;
-/// Of these, a leaf answers this share.
-const LEAF_HITS: f64 = 0.8;
-const BATCH_KEYS: f64 = 1000.0;
-
-fn scale(microseconds: f64, bytes_per_key: f64) {
-    println!(
-        "| keys | memory | keys/s at the root | messages/s | Redis processes for speed | machines | per billion keys |"
-    );
-    println!("|---|---|---|---|---|---|---|");
-    for exponent in [8, 9, 10, 11] {
-        let keys = 10f64.powi(exponent);
-        let memory = keys * bytes_per_key;
-        let per_second = keys * MEETINGS * (1.0 - LEAF_HITS) / (DAYS * 86_400.0);
-        let processes = (per_second * microseconds / 1e6 / USABLE).ceil().max(1.0);
-        // A master and a replica on another machine.
-        let machines = (2.0 * memory / (MACHINE_BYTES * USABLE)).ceil().max(2.0);
-        let messages = per_second / BATCH_KEYS * (machines / 2.0).max(processes).ceil();
-        let cost = machines * DAYS * 24.0 * MACHINE_PRICE_PER_HOUR / (keys / 1e9);
-        println!(
-            "| 10^{exponent} | {:.1} GB | {per_second:.0} | {messages:.1} | {processes:.0} | {machines:.0} | {cost:.0} $ |",
-            memory / 1e9
-        );
+/// Prints, for filters in so much memory per key, what the server uses, and the errors.
+fn measure_memory(server: &Server) {
+    server.call::<()>(&["FLUSHALL"]);
+    let used = || figure(server, "memory", "used_memory");
+    let before = used();
+    sadd(server, false);
+    let of_sadd = (used() - before) / KEYS as f64;
+    println!("| | bytes per key | of SADD's | forgotten | new keys dropped |");
+    println!("|---|---|---|---|---|");
+    println!("| SADD | {of_sadd:.1} | 1 | 0 | 0 |");
+    for filter in ["slot:values=65535", "bloom:k=4"] {
+        for bytes_per_key in [2.0, 4.0, 8.0] {
+            server.call::<()>(&["FLUSHALL"]);
+            let before = used();
+            // One slice: with more, the allocator of Redis rounds each of these small ones up.
+            let mut store = create(server, filter, bytes_per_key, 1);
+            let dropped = KEYS - ask(&mut store, true);
+            let forgotten = ask(&mut store, false);
+            let bytes = (used() - before) / KEYS as f64;
+            println!(
+                "| `{filter}`, {bytes_per_key} bytes per key | {bytes:.2} | 1/{:.1} | {:.1} % | {:.4} % |",
+                of_sadd / bytes,
+                100.0 * forgotten as f64 / KEYS as f64,
+                100.0 * dropped as f64 / KEYS as f64
+            );
+        }
     }
+}
+
+/// Prints how long a slice blocks its nodes when it moves.
+fn measure_move(server: &Server) {
+    let target = Server::start(&["--appendonly", "no"]);
+    server.call::<()>(&["FLUSHALL"]);
+    let last = (MOVED_BYTES - 1).to_string();
+    server.call::<()>(&["SETRANGE", "slice", &last, "x"]);
+    let port = target.port.to_string();
+    let started = Instant::now();
+    let moved = ["MIGRATE", "127.0.0.1", &port, "slice", "0", "60000"];
+    server.call::<String>(&moved);
+    println!(
+        "A slice of {} MiB moves within one machine in {:.0} ms.",
+        MOVED_BYTES >> 20,
+        1000.0 * started.elapsed().as_secs_f64()
+    );
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |index: usize| arguments.get(index).and_then(|it| it.parse().ok());
-    match (arguments.first().map(String::as_str), number(1), number(2)) {
-        (None, ..) => measure(),
-        (Some("scale"), Some(microseconds), Some(bytes)) => scale(microseconds, bytes),
-        _ => println!("cluster_bench [scale MICROSECONDS_PER_KEY BYTES_PER_KEY]"),
+    match arguments.split_first() {
+        None => {
+            let server = Server::start(&["--appendonly", "no"]);
+            measure_time(&server);
+            println!();
+            measure_memory(&server);
+            println!();
+            measure_move(&server);
+        }
+        Some((first, options)) if first == "scale" => match scale::Plan::parse(options) {
+            Ok(plan) => plan.print(),
+            Err(error) => {
+                eprintln!("{error}");
+                std::process::exit(2);
+            }
+        },
+        _ => {
+            eprintln!("usage: cargo xtask cluster-bench [scale [--OPTION VALUE]…]");
+            std::process::exit(2);
+        }
     }
 }

@@ -8,6 +8,7 @@ use dedupstore::CreateError;
 use dedupstore::lab::reproduce::RunError;
 use dedupstore::lines::{KeyOptionsError, LineTooLong};
 use dedupstore::store::{MergeError, RepairError, StoreError};
+use dedupstore_cluster::{ClusterAddress, ClusterError};
 use dedupstore_server::{ClientError, ServerAddress};
 use dedupstore_view::{
     CreateCommand, LimitReached, contradiction_message, create_error_message, error_message,
@@ -105,6 +106,12 @@ pub enum Failure {
     /// A server cannot be used.
     #[error("{address}: {error}{}", server_hint(error))]
     Server { address: String, error: ClientError },
+    /// A store on Redis cannot be used.
+    #[error("{address}: {error}{}", cluster_hint(address, error))]
+    Cluster {
+        address: String,
+        error: Box<ClusterError>,
+    },
     #[error("{0}")]
     Usage(String),
 }
@@ -120,6 +127,15 @@ impl Failure {
     pub fn server(address: &ServerAddress) -> impl FnOnce(ClientError) -> Self {
         let address = address.to_string();
         move |error| Failure::Server { address, error }
+    }
+
+    /// Wraps an error of a store on Redis.
+    pub fn cluster(address: &ClusterAddress) -> impl FnOnce(ClusterError) -> Self + use<> {
+        let address = address.to_string();
+        move |error| Failure::Cluster {
+            address,
+            error: Box::new(error),
+        }
     }
 
     /// Wraps an error of options that may contradict the store at a path.
@@ -191,6 +207,16 @@ fn server_hint(error: &ClientError) -> &'static str {
         ClientError::Connect(_) => "; start a server there: dedupstore serve DIR",
         ClientError::Connection(_) => "; what was not recorded is printed again by the next run",
         _ => "",
+    }
+}
+
+fn cluster_hint(address: &str, error: &ClusterError) -> String {
+    match error {
+        ClusterError::Connect { .. } => {
+            "; or start a server there: dedupstore serve DIR".to_owned()
+        }
+        ClusterError::NotFound { .. } => format!("; to create one: dedupstore create {address}"),
+        _ => String::new(),
     }
 }
 

@@ -20,7 +20,7 @@ const LONGEST: std::ops::RangeInclusive<u64> = 12..=56;
 /// rate.
 ///
 /// The choice is `quotient`. Against `growing`, a Bloom filter that opens larger and larger parts, it
-/// uses less memory at every number of keys, reads two cache lines per key instead of one per part,
+/// uses less memory at every number of keys, reads one or two cache lines per key instead of one per part,
 /// can take keys out and be merged, and its limit can be raised.
 pub fn up_to(memory_bits: u64, rate: f64) -> Result<Choice, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());

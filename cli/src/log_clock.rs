@@ -1,6 +1,7 @@
 //! The times of a log's lines, for `simulate` and the adviser.
 
 use dedupstore::Observation;
+use dedupstore::lab::{LineTime, LogTimes};
 use dedupstore::lines::{KeyRule, LineClock, TimeReader, TimeRule, ValueSelector};
 use dedupstore_view::span_option;
 
@@ -19,12 +20,7 @@ pub struct LogClock {
     delimiter: Option<u8>,
     /// The rule for the times that were recognized, if they are in a field of their own.
     recognized: Option<TimeRule>,
-    /// A later time is not believed.
-    latest: i64,
-    /// The time of the last line that has one.
-    last: Option<u32>,
-    /// The keys before the first time. They count at it.
-    before: Vec<Observation>,
+    times: LogTimes,
     keys: u64,
     without_time: MissingTimes,
     ahead: u64,
@@ -48,9 +44,7 @@ impl LogClock {
             },
             delimiter: rule.selector.selected_fields().and_then(|it| it.1),
             recognized: None,
-            latest: i64::try_from(latest).unwrap_or(i64::MAX),
-            last: None,
-            before: Vec::new(),
+            times: LogTimes::until(i64::try_from(latest).unwrap_or(i64::MAX)),
             keys: 0,
             without_time: MissingTimes::default(),
             ahead: 0,
@@ -78,7 +72,7 @@ impl LogClock {
         &mut self,
         observation: Observation,
         line: &[u8],
-        mut record: impl FnMut(Observation),
+        record: impl FnMut(Observation),
     ) {
         self.keys += 1;
         let seconds = match &mut self.source {
@@ -86,32 +80,10 @@ impl LogClock {
             Source::Recognized(clock) => clock.seconds(line),
             Source::Unknown | Source::None => None,
         };
-        let tick = match seconds {
-            Some(seconds) if seconds > self.latest => {
-                self.ahead += 1;
-                self.last
-            }
-            Some(seconds) => Some(seconds.clamp(1, i64::from(u32::MAX)) as u32),
-            None => {
-                self.without_time.add(self.keys);
-                self.last
-            }
-        };
-        match tick {
-            Some(tick) => {
-                for observation in self.before.drain(..) {
-                    record(Observation {
-                        tick,
-                        ..observation
-                    });
-                }
-                self.last = Some(tick);
-                record(Observation {
-                    tick,
-                    ..observation
-                });
-            }
-            None => self.before.push(observation),
+        match self.times.record(observation, seconds, record) {
+            LineTime::Used => {}
+            LineTime::Missing => self.without_time.add(self.keys),
+            LineTime::Ahead => self.ahead += 1,
         }
     }
 
@@ -132,7 +104,7 @@ impl LogClock {
 
     /// Returns whether any line had a time.
     pub fn has_times(&self) -> bool {
-        self.last.is_some()
+        self.times.has_times()
     }
 
     /// Returns messages about lines whose time was not used.

@@ -54,8 +54,7 @@ impl RemoteBackend {
 
     /// Returns how the key of a line is found: as the store records, or as the options say.
     pub fn rule(&self, options: &KeyOptions) -> Result<KeyRule, Failure> {
-        let rule = self.store.parameters.key_rule(options);
-        rule.map_err(|error| Failure::Usage(format!("{}: {error}", self.store.address)))
+        self.store.rule(options)
     }
 
     /// Looks keys up, and remembers the new ones for this run.

@@ -1,21 +1,23 @@
-//! `contains` for a store on a server: lines are looked up many at a time.
+//! `contains` for a store on a server or on Redis: lines are looked up many at a time.
 
-use dedupstore::Observation;
-use dedupstore::lines::{KeyReader, Line};
-use dedupstore_server::ServerAddress;
+use dedupstore::lines::{KeyOptions, KeyReader, KeyRule, Line};
+use dedupstore::{KeyHasher, Observation};
+use dedupstore_cluster::ClusterStore;
 
 use crate::cli::GlobalArguments;
+use crate::cluster_backend;
 use crate::command::contains::{Arguments, WORDS};
 use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::key_report::{KeyReport, Print};
 use crate::missing_keys;
+use crate::remote_address::RemoteAddress;
 use crate::remote_store::{MOST_KEYS, RemoteStore};
 use crate::standard_error;
 
 /// Looks up keys that are arguments, or the lines of the input.
 pub fn run(
-    address: ServerAddress,
+    address: RemoteAddress,
     inputs: &Inputs,
     arguments: &Arguments,
     global: &GlobalArguments,
@@ -24,9 +26,16 @@ pub fn run(
         let text = "--at is not for a store on a server, whose time is now";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let store = RemoteStore::open(address, false)?;
-    let rule = store.parameters.key_rule(&arguments.key.options());
-    let rule = rule.map_err(|error| Failure::Usage(format!("{}: {error}", store.address)))?;
+    let store = match address {
+        RemoteAddress::Serve(address) => {
+            LookedUp::Serve(Box::new(RemoteStore::open(address, false)?))
+        }
+        RemoteAddress::Cluster(address, access) => {
+            let store = ClusterStore::open(&address, *access);
+            LookedUp::Cluster(Box::new(store.map_err(Failure::cluster(&address))?))
+        }
+    };
+    let rule = store.rule(&arguments.key.options())?;
     let line_end = rule.line_end.byte();
     let print = Print::of(global.quiet, arguments.json, line_end);
     let mut lookup = RemoteLookup {
@@ -65,8 +74,47 @@ pub fn run(
     }
 }
 
+/// A store that keys are looked up in.
+enum LookedUp {
+    Serve(Box<RemoteStore>),
+    Cluster(Box<ClusterStore>),
+}
+
+impl LookedUp {
+    fn rule(&self, options: &KeyOptions) -> Result<KeyRule, Failure> {
+        match self {
+            LookedUp::Serve(store) => store.rule(options),
+            LookedUp::Cluster(store) => cluster_backend::key_rule(store, options),
+        }
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        match self {
+            LookedUp::Serve(store) => store.hasher(),
+            LookedUp::Cluster(store) => store.hasher(),
+        }
+    }
+
+    /// Returns whether each key was seen. One whose slices do not answer was not.
+    fn contains(&mut self, keys: &[Observation]) -> Result<Vec<bool>, Failure> {
+        match self {
+            LookedUp::Serve(store) => {
+                let found = store.client.contains(keys);
+                found.map_err(Failure::server(&store.address))
+            }
+            LookedUp::Cluster(store) => {
+                let keys: Vec<_> = keys.iter().map(|key| key.fingerprint).collect();
+                let mut verdicts = Vec::new();
+                let looked_up = store.contains_batch(&keys, &mut verdicts);
+                looked_up.map_err(Failure::cluster(store.address()))?;
+                Ok(verdicts.into_iter().map(|it| it.is_seen()).collect())
+            }
+        }
+    }
+}
+
 struct RemoteLookup {
-    store: RemoteStore,
+    store: LookedUp,
     keys: KeyReader,
     report: KeyReport,
     lines: u64,
@@ -127,7 +175,6 @@ impl RemoteLookup {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.store.client.contains(keys);
-        found.map_err(Failure::server(&self.store.address))
+        self.store.contains(keys)
     }
 }

@@ -1,8 +1,7 @@
 //! A store on a server, for the commands that take its address in place of a path.
 
-use std::path::Path;
-
 use dedupstore::filter::{AnyFilter, Registers};
+use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::store::Parameters;
 use dedupstore::{FilterSpec, KeyHasher};
 use dedupstore_server::{Client, ClientError, ServerAddress};
@@ -22,16 +21,6 @@ pub struct RemoteStore {
     pub registers: Registers,
     pub durable: u64,
     pub generation: u64,
-}
-
-/// Returns the address that a path stands for, if it is one.
-pub fn address_of(path: &Path) -> Option<Result<ServerAddress, Failure>> {
-    let text = path
-        .to_str()
-        .filter(|text| ServerAddress::is_address(text))?;
-    let parsed = text.parse::<ServerAddress>();
-    // The text may contain a password.
-    Some(parsed.map_err(|error| Failure::Usage(format!("the address of a server: {error}"))))
 }
 
 impl RemoteStore {
@@ -65,6 +54,12 @@ impl RemoteStore {
             self.generation = description.generation;
         }
         Ok(())
+    }
+
+    /// Returns how the key of a line is found: as the store records, or as the options say.
+    pub fn rule(&self, options: &KeyOptions) -> Result<KeyRule, Failure> {
+        let rule = self.parameters.key_rule(options);
+        rule.map_err(|error| Failure::Usage(format!("{}: {error}", self.address)))
     }
 
     /// Returns the hasher of its keys.

@@ -63,7 +63,9 @@ impl FromStr for ClusterAddress {
         let (host, port) = match host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
                 let number = port.parse::<u16>().ok().filter(|&it| it > 0);
-                let number = number.ok_or_else(|| wrong(&format!("`{port}` is no port")))?;
+                let no_port = "what follows the colon of the host is no port (in a password, `/` is \
+                               written %2F)";
+                let number = number.ok_or_else(|| wrong(no_port))?;
                 (host, number)
             }
             _ => (host, DEFAULT_PORT),
@@ -109,9 +111,11 @@ fn decoded(text: &str) -> Option<String> {
         rest = after;
         bytes.push(match byte {
             b'%' => {
-                let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-                rest = &after[2..];
-                u8::from_str_radix(digits, 16).ok()?
+                let (digits, after) = after.split_first_chunk::<2>()?;
+                rest = after;
+                // `from_str_radix` would accept a sign.
+                let digit = |at: usize| char::from(digits[at]).to_digit(16);
+                u8::try_from(16 * digit(0)? + digit(1)?).ok()?
             }
             byte => byte,
         });
@@ -216,10 +220,12 @@ mod tests {
         for (text, reason) in [
             ("http://h/x", "redis://"),
             ("redis://:secret@/x", "no host"),
-            ("redis://:secret@h:port/x", "`port` is no port"),
-            ("redis://h:0/x", "`0` is no port"),
+            ("redis://:secret@h:port/x", "is no port"),
+            ("redis://user:secret/word@h/x", "is no port"),
+            ("redis://h:0/x", "is no port"),
             ("redis://h:7000", "no name"),
             ("redis://h:7000/a%2", "no valid text"),
+            ("redis://h:7000/a%+2", "no valid text"),
             ("redis://h:7000/a%0Ab", "control characters"),
         ] {
             let error = text.parse::<ClusterAddress>().expect_err(text).to_string();

@@ -68,6 +68,15 @@ impl Batch {
                 traffic[request.site].count(request.operation, cells, bits, answered);
             }
         }
+        // With a window, keys that are set have been tested in a message before.
+        let observed = |it: &&SliceRequest| it.operation == Operation::TestAndSet;
+        for request in self.requests.iter().filter(observed) {
+            let (bits, answered) = (slices.plan.site_bits(request.site), request.outcome.is_ok());
+            for _ in 0..request.sets {
+                let traffic = &mut traffic[request.site];
+                traffic.count(Operation::Set, self.cells_per_key, bits, answered);
+            }
+        }
     }
 
     /// Returns, for each key, what was found, and whether all of its slices acknowledged.

@@ -9,12 +9,15 @@
 //! end by themselves.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use dedupstore::Fingerprint;
 use dedupstore::sites::{Operation, SiteVerdict};
 use redis::Value;
 
 use crate::error::ClusterError;
+use crate::router::text;
+use crate::slices::ClaimTerms;
 use crate::store::ClusterStore;
 
 /// Keys that were decided about and not recorded yet.
@@ -26,6 +29,15 @@ pub struct Claimed {
     /// Then abort, wait, and try again.
     pub is_contested: bool,
     held: Vec<(Option<usize>, Fingerprint)>,
+}
+
+impl Claimed {
+    /// Adds what another call has claimed, so that one commit records both.
+    pub fn append(&mut self, mut other: Claimed) {
+        self.verdicts.append(&mut other.verdicts);
+        self.held.append(&mut other.held);
+        self.is_contested |= other.is_contested;
+    }
 }
 
 /// What became of the claim of a key.
@@ -115,6 +127,26 @@ impl ClusterStore {
         Ok(())
     }
 
+    /// Sets how long claims last unless they are renewed, a minute by default, and the owner that is
+    /// recorded with them. With an owner, a claim that the same owner holds already is granted again:
+    /// so a process that was started again gets the claims that it had.
+    pub fn set_claims(&mut self, lifetime: Duration, owner: Option<u64>) {
+        self.slices.claims = ClaimTerms { lifetime, owner };
+    }
+
+    /// Lets claims last as long again as new ones. One that has ended stays ended.
+    pub fn renew(&mut self, claimed: &Claimed) -> Result<(), ClusterError> {
+        let held = claimed
+            .held
+            .iter()
+            .filter_map(|&(site, key)| Some((site?, key)));
+        let commands: Vec<_> = held
+            .map(|(site, key)| self.slices.renewal_command(site, key))
+            .collect();
+        self.slices.send(commands, None);
+        self.slices.check()
+    }
+
     /// Gives claimed keys back.
     pub fn abort(&mut self, claimed: Claimed) -> Result<(), ClusterError> {
         self.release(&claimed.held);
@@ -182,15 +214,44 @@ impl ClusterStore {
             let commands: Vec<_> = asked.iter().map(command).collect();
             let replies = self.slices.send(commands, None);
             self.slices.check()?;
+            let mut refused = Vec::new();
             for ((index, site), reply) in asked.into_iter().zip(replies) {
                 self.traffic[site].count_claim(reply.value.is_some());
                 match reply.value {
                     Some(Value::Okay) => claims[index] = Some(Claim::Held(Some(site))),
-                    Some(_) => claims[index] = Some(Claim::Refused),
+                    Some(_) => {
+                        claims[index] = Some(Claim::Refused);
+                        refused.push((index, site));
+                    }
                     None => failed[site] = true,
                 }
             }
+            for (index, site) in self.own_claims(keys, refused)? {
+                claims[index] = Some(Claim::Held(Some(site)));
+            }
         }
+    }
+
+    /// Returns which claims the owner of this client holds already.
+    fn own_claims(
+        &mut self,
+        keys: &[Fingerprint],
+        mut refused: Vec<(usize, usize)>,
+    ) -> Result<Vec<(usize, usize)>, ClusterError> {
+        let Some(owner) = self.slices.claims.owner else {
+            return Ok(Vec::new());
+        };
+        let command =
+            |&(index, site): &(usize, usize)| self.slices.owner_command(site, keys[index]);
+        let commands: Vec<_> = refused.iter().map(command).collect();
+        let mut replies = self.slices.send(commands, None).into_iter();
+        self.slices.check()?;
+        let mut is_own = || {
+            let found = replies.next().and_then(|reply| reply.value);
+            found.is_some_and(|found| text(&found) == owner.to_string())
+        };
+        refused.retain(|_| is_own());
+        Ok(refused)
     }
 
     /// Gives up claims. One that cannot be given up ends by itself.

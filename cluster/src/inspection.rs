@@ -5,8 +5,9 @@ use redis::Value;
 
 use crate::counters::Counters;
 use crate::error::ClusterError;
-use crate::layout::{HEADER_BITS, Layout};
+use crate::layout::{HEADER_BITS, Layout, RedisKey, generation_key};
 use crate::store::ClusterStore;
+use crate::window::Window;
 
 /// How many bytes of a slice are read to estimate its fill, in pieces.
 const SAMPLE_PIECES: u64 = 4;
@@ -40,6 +41,8 @@ pub struct SliceReport {
     pub failure: Option<SiteFailure>,
     /// The share of its cells that are in use, from a sample. None if it has failed.
     pub fill: Option<f64>,
+    /// The chance that a new key is dropped, from the same sample.
+    pub false_positive_rate: Option<f64>,
 }
 
 impl Inspection {
@@ -49,16 +52,9 @@ impl Inspection {
         (!fills.is_empty()).then(|| fills.iter().sum::<f64>() / fills.len() as f64)
     }
 
-    /// Returns the chance that a new key is dropped, from the fill.
+    /// Returns the chance that a new key is dropped: the mean of the slices that answer.
     pub fn false_positive_rate(&self) -> Option<f64> {
-        let plan = self.layout.plan().ok()?;
-        let per_cell = |fill: f64| fill / plan.values() as f64;
-        let power = plan.cells_per_key() as i32;
-        // The mean over slices, as a key of a horizontal slice has all its cells there.
-        let rates = self
-            .slices
-            .iter()
-            .filter_map(|slice| Some(per_cell(slice.fill?).powi(power)));
+        let rates = self.slices.iter().filter_map(|it| it.false_positive_rate);
         let rates: Vec<f64> = rates.collect();
         (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
     }
@@ -73,14 +69,24 @@ impl ClusterStore {
         let mut slices = Vec::with_capacity(states.len());
         for (site, state) in states.into_iter().enumerate() {
             let key = self.slices.keys[site].clone();
+            let fills = match state {
+                Ok(()) => self.sampled_fills(site)?,
+                Err(_) => Vec::new(),
+            };
+            let rate = |fill: &f64| {
+                let per_cell = fill / self.slices.plan.values() as f64;
+                per_cell.powi(self.slices.plan.cells_per_key() as i32)
+            };
+            let is_known = !fills.is_empty();
+            let bytes = (self.slices.plan.site_bits(site) + HEADER_BITS).div_ceil(8) + 1;
             slices.push(SliceReport {
                 node: self.slices.router.owner(key.slot),
-                bytes: (self.slices.plan.site_bits(site) + HEADER_BITS).div_ceil(8) + 1,
+                bytes: bytes * self.layout.window.map_or(1, Window::generations),
                 failure: state.err(),
-                fill: match state {
-                    Ok(()) => self.sampled_fill(site)?,
-                    Err(_) => None,
-                },
+                fill: is_known.then(|| fills.iter().sum::<f64>() / fills.len() as f64),
+                // A key is dropped if one of the generations seems to have it.
+                false_positive_rate: is_known
+                    .then(|| 1.0 - fills.iter().map(|fill| 1.0 - rate(fill)).product::<f64>()),
                 key: key.text,
             });
         }
@@ -99,8 +105,34 @@ impl ClusterStore {
         })
     }
 
-    /// Estimates the share of cells of a slice that are in use.
-    fn sampled_fill(&mut self, site: usize) -> Result<Option<f64>, ClusterError> {
+    /// Estimates the share of cells that are in use: of a slice, or of each of its generations. Empty
+    /// if its node does not answer.
+    fn sampled_fills(&mut self, site: usize) -> Result<Vec<f64>, ClusterError> {
+        let slice = self.slices.keys[site].clone();
+        let (keys, header_bits) = match self.layout.window {
+            None => (vec![slice], HEADER_BITS),
+            Some(_) => {
+                let live = self.slices.live_generations(site).into_iter();
+                (live.map(|step| generation_key(&slice, step)).collect(), 0)
+            }
+        };
+        let fills = keys
+            .iter()
+            .map(|key| self.sampled_fill(key, site, header_bits));
+        let fills: Result<Vec<Option<f64>>, ClusterError> = fills.collect();
+        Ok(fills?
+            .into_iter()
+            .collect::<Option<Vec<f64>>>()
+            .unwrap_or_default())
+    }
+
+    /// Estimates the share of the cells behind a header that are in use.
+    fn sampled_fill(
+        &mut self,
+        key: &RedisKey,
+        site: usize,
+        header_bits: u64,
+    ) -> Result<Option<f64>, ClusterError> {
         let cell_bits = u64::from(self.slices.plan.cell_bits());
         let cells = self.slices.plan.site_bits(site) / cell_bits;
         // A multiple of 8 cells begins at a byte.
@@ -116,11 +148,10 @@ impl ClusterStore {
                 })
                 .collect(),
         };
-        let key = self.slices.keys[site].clone();
         let (mut used, mut counted) = (0, 0);
         for (first, count) in pieces {
-            let start = (HEADER_BITS + first * cell_bits) / 8;
-            let end = (HEADER_BITS + (first + count) * cell_bits).div_ceil(8);
+            let start = (header_bits + first * cell_bits) / 8;
+            let end = (header_bits + (first + count) * cell_bits).div_ceil(8);
             let mut command = redis::cmd("GETRANGE");
             command.arg(&key.text).arg(start).arg(end - 1);
             let reply = self.slices.send([(key.slot, command)], None).pop();

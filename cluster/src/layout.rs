@@ -12,10 +12,13 @@ use serde_json::{Value, json};
 use crate::cell_plan::CellPlan;
 use crate::error::ClusterError;
 use crate::hash_slot::{SLOTS, slot_of, tag_of};
+use crate::window::Window;
 
 /// The version of the layout. A change of the keys, of the cells, or of the meaning of a field is a
 /// new version.
 const VERSION: u64 = 1;
+/// The version of layouts with a window, which programs that know version 1 must not read.
+const WINDOW_VERSION: u64 = 2;
 /// How many copies of the layout there are.
 const COPIES: u16 = 3;
 /// The most slices: more than this are no use, and each costs a request per batch.
@@ -24,6 +27,8 @@ const MOST_SLICES: u64 = 4096;
 pub(crate) const HEADER_BITS: u64 = 64;
 /// The longest string that Redis allows, in bytes.
 const LONGEST_STRING: u64 = 512 << 20;
+/// What a slice has beside its cells: its header, and what Redis puts before and after a string.
+const OVERHEAD_BYTES: u64 = 48;
 
 /// How several producers are kept from both being told New.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +58,10 @@ pub struct Layout {
     pub seed: u64,
     /// The filter: `slot` or `bloom`.
     pub filter: FilterSpec,
-    /// The memory of all slices.
+    /// The memory of all slices; with a window, of all its generations together.
     pub memory_bits: u64,
+    /// How long a key is remembered; for ever if there is no window.
+    pub window: Option<Window>,
     /// How the filter is divided.
     pub slicing: Slicing,
     /// What is decided about a key if slices do not answer.
@@ -72,8 +79,11 @@ pub struct Layout {
 pub struct CreateOptions {
     /// The filter: `slot:values=V`, where V + 1 is a power of two, or `bloom:k=K`.
     pub filter: FilterSpec,
-    /// The memory of all slices.
+    /// The memory of all slices; with a window, of all its generations together.
     pub memory_bits: u64,
+    /// How long a key is remembered; for ever if there is no window. Needs horizontal slices, and
+    /// Redis 6.2 or Valkey.
+    pub window: Option<Window>,
     /// How the filter is divided.
     pub slicing: Slicing,
     /// What is decided about a key if slices do not answer.
@@ -85,6 +95,18 @@ pub struct CreateOptions {
     pub seed: Option<u64>,
     /// How callers find keys in lines; only recorded.
     pub key: String,
+}
+
+impl CreateOptions {
+    /// Returns the memory for cells if slices with everything that belongs to them have so many
+    /// bytes. The allocator of Redis takes a quarter more for a string that is a little longer than a
+    /// power of two.
+    pub fn bits_in(bytes: u64, slicing: Slicing, window: Option<Window>) -> u64 {
+        let generations = window.map_or(1, Window::generations);
+        let strings = slicing.sites().unwrap_or(0).saturating_mul(generations);
+        let overhead = strings.saturating_mul(OVERHEAD_BYTES);
+        8 * bytes.min(u64::MAX / 8).saturating_sub(overhead)
+    }
 }
 
 impl Layout {
@@ -101,6 +123,7 @@ impl Layout {
             seed: options.seed.unwrap_or(id.rotate_left(32) ^ now),
             filter: options.filter.clone(),
             memory_bits: options.memory_bits,
+            window: options.window,
             slicing: options.slicing,
             rule: options.rule,
             recording: options.recording.unwrap_or(default),
@@ -121,11 +144,19 @@ impl Layout {
                 self.slicing
             ));
         }
-        let plan = CellPlan::new(&self.filter, self.slicing, self.memory_bits)?;
+        let is_horizontal = matches!(self.slicing, Slicing::Horizontal { .. });
+        if self.window.is_some() && !is_horizontal {
+            return impossible(format!(
+                "a store with a window has horizontal slices, not {}; choose horizontal:N",
+                self.slicing
+            ));
+        }
+        let generations = self.window.map_or(1, Window::generations);
+        let plan = CellPlan::new(&self.filter, self.slicing, self.memory_bits / generations)?;
         let largest = (0..plan.sites()).map(|site| plan.site_bits(site)).max();
         let bytes = (largest.unwrap_or(0) + HEADER_BITS).div_ceil(8) + 1;
         if bytes > LONGEST_STRING {
-            let needed = (self.memory_bits / 8).div_ceil(LONGEST_STRING - 9);
+            let needed = (self.memory_bits / generations / 8).div_ceil(LONGEST_STRING - 9);
             return impossible(format!(
                 "a slice would have {bytes} bytes, and a Redis string has at most \
                  {LONGEST_STRING}; divide the memory among at least {needed} slices"
@@ -140,9 +171,9 @@ impl Layout {
     }
 
     /// Returns the text that is recorded.
-    pub(crate) fn to_json(&self) -> String {
-        json!({
-            "dedupstore": VERSION,
+    pub fn to_json(&self) -> String {
+        let mut object = json!({
+            "dedupstore": self.window.map_or(VERSION, |_| WINDOW_VERSION),
             "id": format!("{:016x}", self.id),
             "scheme": HashScheme::default().id(),
             "seed": self.seed,
@@ -153,12 +184,16 @@ impl Layout {
             "recording": self.recording.name(),
             "key": self.key,
             "created_unix_seconds": self.created_unix_seconds,
-        })
-        .to_string()
+        });
+        if let Some(window) = self.window {
+            object["step_milliseconds"] = json!(window.step().as_millis() as u64);
+            object["steps"] = json!(window.steps());
+        }
+        object.to_string()
     }
 
-    /// Reads the text that is recorded.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the text that is recorded. Returns what is wrong with it otherwise.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let object: Value = serde_json::from_str(text)
             .map_err(|_| "it is no JSON; another program may use this key".to_owned())?;
         let number = |name: &str| {
@@ -170,10 +205,10 @@ impl Layout {
             value.ok_or_else(|| format!("`{name}` is missing or no text"))
         };
         let version = number("dedupstore")?;
-        if version != VERSION {
+        if !(VERSION..=WINDOW_VERSION).contains(&version) {
             return Err(format!(
-                "it has version {version}, and this program knows version {VERSION}; use the \
-                 version of dedupstore that created the store"
+                "it has version {version}, and this program knows the versions {VERSION} to \
+                 {WINDOW_VERSION}; use the version of dedupstore that created the store"
             ));
         }
         let scheme = number("scheme")?;
@@ -189,6 +224,13 @@ impl Layout {
                 .parse()
                 .map_err(|error| format!("{error}"))?,
             memory_bits: number("memory_bits")?,
+            window: match version {
+                WINDOW_VERSION => {
+                    let (step, steps) = (number("step_milliseconds")?, number("steps")?);
+                    Some(Window::of_milliseconds(step, steps)?)
+                }
+                _ => None,
+            },
             slicing: words("slices")?
                 .parse()
                 .map_err(|error| format!("{error}"))?,
@@ -260,6 +302,14 @@ pub(crate) fn slice_key(name: &str, slice: u64, slices: u64) -> RedisKey {
     redis_key(name, slot_at(name, slice, slices), &slice.to_string())
 }
 
+/// Returns the key of a generation of a slice: of what is recorded in one step.
+pub(crate) fn generation_key(slice: &RedisKey, step: u64) -> RedisKey {
+    RedisKey {
+        text: format!("{}@{step}", slice.text),
+        slot: slice.slot,
+    }
+}
+
 /// Returns the key of a claim, in the hash slot of a slice.
 pub(crate) fn claim_key(name: &str, slot: u16, fingerprint: u64) -> RedisKey {
     redis_key(name, slot, &format!("claim:{fingerprint:016x}"))
@@ -273,6 +323,7 @@ mod tests {
         CreateOptions {
             filter: filter.parse().expect("a filter"),
             memory_bits,
+            window: None,
             slicing: slicing.parse().expect("a slicing"),
             rule: FailureRule::Unknown,
             recording: None,
@@ -292,6 +343,13 @@ mod tests {
             let layout = layout.expect("possible");
             assert_eq!(Layout::parse(&layout.to_json()), Ok(layout));
         }
+        let mut options = options("bloom:k=4", "horizontal:5", 1 << 20);
+        options.window = Window::of_span(std::time::Duration::from_secs(3600)).ok();
+        let layout = Layout::of(&options, 9, 5).expect("possible");
+        assert!(layout.to_json().contains("\"dedupstore\":2"));
+        assert_eq!(Layout::parse(&layout.to_json()), Ok(layout.clone()));
+        let error = Layout::parse(&layout.to_json().replace("\"steps\":8", "\"steps\":0"));
+        assert!(error.expect_err("none").contains("1 to 64 steps"));
     }
 
     #[test]
@@ -299,7 +357,12 @@ mod tests {
         let layout = Layout::of(&options("bloom:k=4", "vertical:5", 1 << 20), 9, 5);
         let text = layout.expect("possible").to_json();
         for (from, to, reason) in [
-            ("\"dedupstore\":1", "\"dedupstore\":2", "version 2"),
+            ("\"dedupstore\":1", "\"dedupstore\":3", "version 3"),
+            (
+                "\"dedupstore\":1",
+                "\"dedupstore\":2",
+                "`step_milliseconds`",
+            ),
             ("\"scheme\":1", "\"scheme\":9", "scheme 9"),
             ("vertical:5", "vertical:0", "slices"),
             ("bloom:k=4", "stable", "stable"),
@@ -329,6 +392,10 @@ mod tests {
         assert!(error.contains("slot") && error.contains("bloom"), "{error}");
         let error = impossible("bloom:k=4", "horizontal:5000", 1 << 20);
         assert!(error.contains("1 to 4096"), "{error}");
+        let mut vertical = options("bloom:k=4", "vertical:5", 1 << 20);
+        vertical.window = Window::of_span(std::time::Duration::from_secs(3600)).ok();
+        let error = Layout::of(&vertical, 9, 5).expect_err("impossible");
+        assert!(error.to_string().contains("horizontal:N"), "{error}");
     }
 
     #[test]

@@ -41,6 +41,17 @@ pub(crate) struct Reply {
     pub value: Option<Value>,
     /// Whether the node confirmed what was asked for by [`Acknowledgement`].
     pub acknowledged: bool,
+    /// The clock of the node before and after it, in milliseconds since 1970, if that was asked for.
+    pub times: (u64, u64),
+}
+
+/// What each message asks for besides its requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extras {
+    /// That copies are confirmed.
+    pub wait: Option<Acknowledgement>,
+    /// The clock of the node, before and after the requests.
+    pub times: bool,
 }
 
 /// Counts of what was sent.
@@ -150,10 +161,11 @@ impl Router {
     }
 
     /// Sends requests and waits for all answers, which are in the order of the requests.
-    pub fn exchange(&mut self, requests: &[Routed], wait: Option<Acknowledgement>) -> Vec<Reply> {
+    pub fn exchange(&mut self, requests: &[Routed], extras: Extras) -> Vec<Reply> {
         let failed = Reply {
             value: None,
             acknowledged: false,
+            times: (0, 0),
         };
         let mut replies = vec![failed; requests.len()];
         self.redirected = false;
@@ -185,7 +197,7 @@ impl Router {
             self.send_all(
                 requests,
                 left,
-                wait,
+                extras,
                 &mut replies,
                 &mut again,
                 &mut not_sent,
@@ -213,7 +225,7 @@ impl Router {
         &mut self,
         requests: &[Routed],
         destinations: Vec<Destination>,
-        wait: Option<Acknowledgement>,
+        extras: Extras,
         replies: &mut [Reply],
         again: &mut Vec<Destination>,
         not_sent: &mut Vec<(usize, NodeAddress)>,
@@ -227,13 +239,20 @@ impl Router {
         let mut sent = Vec::new();
         for (node, group) in by_node {
             let mut packed = Vec::new();
+            let time = || redis::cmd("TIME").get_packed_command();
+            if extras.times {
+                packed.extend(time());
+            }
             for destination in &group {
                 if destination.asking {
                     redis::cmd("ASKING").write_packed_command(&mut packed);
                 }
                 packed.extend_from_slice(&requests[destination.request].packed);
             }
-            if let Some(wait) = wait {
+            if extras.times {
+                packed.extend(time());
+            }
+            if let Some(wait) = extras.wait {
                 wait.command().write_packed_command(&mut packed);
             }
             let Some(connection) = self.connection(&node) else {
@@ -249,7 +268,7 @@ impl Router {
         }
         for (node, group) in sent {
             if self
-                .receive(&node, &group, wait, deadline, replies, again)
+                .receive(&node, &group, extras, deadline, replies, again)
                 .is_none()
             {
                 self.lose(&node);
@@ -262,13 +281,27 @@ impl Router {
         &mut self,
         node: &NodeAddress,
         group: &[Destination],
-        wait: Option<Acknowledgement>,
+        extras: Extras,
         deadline: Instant,
         replies: &mut [Reply],
         again: &mut Vec<Destination>,
     ) -> Option<()> {
         let mut connection = self.nodes.remove(node)?;
         let mut answered = Vec::with_capacity(group.len());
+        let time = |router: &mut Self, connection: &mut Node| -> Option<u64> {
+            if !extras.times {
+                return Some(0);
+            }
+            let answer = connection.receive(deadline).ok()?;
+            match milliseconds(&answer) {
+                Some(time) => Some(time),
+                None => {
+                    router.note(no_time(node, &answer));
+                    Some(0)
+                }
+            }
+        };
+        let before = time(self, &mut connection)?;
         for destination in group {
             if destination.asking {
                 connection.receive(deadline).ok()?;
@@ -283,7 +316,11 @@ impl Router {
                 }
             }
         }
-        if let Some(wait) = wait {
+        let after = time(self, &mut connection)?;
+        for &request in &answered {
+            replies[request].times = (before, after);
+        }
+        if let Some(wait) = extras.wait {
             let answer = connection.receive(deadline + wait.timeout).ok()?;
             match wait.is_given_by(&answer) {
                 Ok(acknowledged) => {
@@ -420,6 +457,26 @@ pub(crate) fn text(value: &Value) -> String {
     }
 }
 
+/// Returns the time in an answer to `TIME`, in milliseconds since 1970.
+pub(crate) fn milliseconds(answer: &Value) -> Option<u64> {
+    let Value::Array(parts) = answer else {
+        return None;
+    };
+    let part = |index: usize| text(parts.get(index)?).parse::<u64>().ok();
+    Some(part(0)?.saturating_mul(1000) + part(1)? / 1000)
+}
+
+fn no_time(node: &NodeAddress, answer: &Value) -> ClusterError {
+    match answer {
+        Value::ServerError(error) => refusal(&node.name(), &error.clone().into()),
+        _ => ClusterError::Refused {
+            node: node.name(),
+            reason: "no valid time to TIME".to_owned(),
+            hint: "",
+        },
+    }
+}
+
 fn refusal(node: &str, error: &redis::RedisError) -> ClusterError {
     let reason = error.to_string();
     let node = node.to_owned();
@@ -433,7 +490,8 @@ fn refusal(node: &str, error: &redis::RedisError) -> ClusterError {
         Some("OOM") => "; its memory is full: raise maxmemory, or add nodes and move slots to them",
         Some("NOPERM") => {
             "; the user needs the commands BITFIELD, SET, GET, DEL, SETRANGE, STRLEN, BITCOUNT, \
-             GETRANGE, HINCRBY, HGETALL, INFO, CLUSTER and WAIT on the keys dds:*"
+             GETRANGE, TYPE, EXISTS, HINCRBY, HGETALL, TIME, INFO, CLUSTER and WAIT on the keys \
+             dds:*"
         }
         Some("MISCONF") => "; it cannot write its snapshot, and so refuses to change anything",
         _ => "",

@@ -4,6 +4,8 @@
 //! the same command that tests or sets cells. A node that has lost its memory answers with another
 //! header; then the slice has failed, and its clear cells are not taken for new keys.
 
+use std::time::Duration;
+
 use dedupstore::Fingerprint;
 use dedupstore::sites::{Operation, Request, SiteFailure, SiteGroup};
 use redis::{Cmd, Value};
@@ -11,11 +13,27 @@ use redis::{Cmd, Value};
 use crate::cell_plan::CellPlan;
 use crate::durability::Acknowledgement;
 use crate::error::ClusterError;
+use crate::generations::Generations;
 use crate::layout::{HEADER_BITS, RedisKey, claim_key, slice_key};
-use crate::router::{Reply, Routed, Router};
+use crate::router::{Extras, Reply, Routed, Router};
+use crate::window::Window;
 
-/// How long a claim lasts if its holder does not release it, in milliseconds.
-pub const CLAIM_MILLISECONDS: u64 = 60_000;
+/// How long claims last, and whose they are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClaimTerms {
+    pub lifetime: Duration,
+    /// What is recorded with a claim, so that the same owner is granted it again.
+    pub owner: Option<u64>,
+}
+
+impl Default for ClaimTerms {
+    fn default() -> Self {
+        ClaimTerms {
+            lifetime: Duration::from_secs(60),
+            owner: None,
+        }
+    }
+}
 
 /// A request to one slice, with its answer.
 #[derive(Clone, Debug)]
@@ -28,6 +46,8 @@ pub(crate) struct SliceRequest {
     pub matched: Vec<bool>,
     pub outcome: Result<(), SiteFailure>,
     pub acknowledged: bool,
+    /// With a window, for how many keys cells were set in a message after the one that tested them.
+    pub sets: u64,
 }
 
 impl SliceRequest {
@@ -39,6 +59,7 @@ impl SliceRequest {
             matched: Vec::new(),
             outcome: Ok(()),
             acknowledged: false,
+            sets: 0,
         }
     }
 }
@@ -50,14 +71,23 @@ pub struct Slices {
     pub(crate) name: String,
     pub(crate) keys: Vec<RedisKey>,
     pub(crate) plan: CellPlan,
-    id: u64,
-    cell_type: String,
+    pub(crate) id: u64,
+    pub(crate) cell_type: String,
+    pub(crate) claims: ClaimTerms,
+    /// The generations of the slices, if the store has a window.
+    pub(crate) generations: Option<Generations>,
     /// A refusal that has not been reported yet.
     error: Option<ClusterError>,
 }
 
 impl Slices {
-    pub(crate) fn new(router: Router, name: &str, id: u64, plan: CellPlan) -> Self {
+    pub(crate) fn new(
+        router: Router,
+        name: &str,
+        id: u64,
+        plan: CellPlan,
+        window: Option<Window>,
+    ) -> Self {
         let sites = plan.sites() as u64;
         Slices {
             router,
@@ -68,6 +98,8 @@ impl Slices {
             plan,
             id,
             cell_type: format!("u{}", plan.cell_bits()),
+            generations: window.map(|window| Generations::new(window, plan.sites())),
+            claims: ClaimTerms::default(),
             error: None,
         }
     }
@@ -86,12 +118,29 @@ impl Slices {
         commands: impl IntoIterator<Item = (u16, Cmd)>,
         wait: Option<Acknowledgement>,
     ) -> Vec<Reply> {
+        self.send_with(commands, Extras { wait, times: false })
+    }
+
+    /// Sends commands about keys and returns the answers with the clocks of the nodes.
+    pub(crate) fn send_timed(
+        &mut self,
+        commands: impl IntoIterator<Item = (u16, Cmd)>,
+        wait: Option<Acknowledgement>,
+    ) -> Vec<Reply> {
+        self.send_with(commands, Extras { wait, times: true })
+    }
+
+    fn send_with(
+        &mut self,
+        commands: impl IntoIterator<Item = (u16, Cmd)>,
+        extras: Extras,
+    ) -> Vec<Reply> {
         let pack = |(slot, command): (u16, Cmd)| Routed {
             slot,
             packed: command.get_packed_command(),
         };
         let routed: Vec<Routed> = commands.into_iter().map(pack).collect();
-        let replies = self.router.exchange(&routed, wait);
+        let replies = self.router.exchange(&routed, extras);
         if let Some(error) = self.router.take_error() {
             self.error.get_or_insert(error);
         }
@@ -104,8 +153,11 @@ impl Slices {
         requests: &mut [SliceRequest],
         wait: Option<Acknowledgement>,
     ) {
-        let commands: Vec<(u16, Cmd)> = requests.iter().map(|it| self.command(it)).collect();
         let wait = wait.filter(|_| requests.iter().any(|it| it.operation != Operation::Test));
+        if self.generations.is_some() {
+            return self.exchange_in_window(requests, wait);
+        }
+        let commands: Vec<(u16, Cmd)> = requests.iter().map(|it| self.command(it)).collect();
         let replies = self.send(commands, wait);
         for (request, reply) in requests.iter_mut().zip(replies) {
             request.acknowledged = reply.acknowledged || wait.is_none();
@@ -169,6 +221,11 @@ impl Slices {
 
     /// Gives a slice its full length; the content stays. It stays failed until [`mark`](Self::mark).
     pub(crate) fn prepare(&self, site: usize) -> (u16, Cmd) {
+        if self.generations.is_some() {
+            // There is only the header; the generations come later.
+            let key = &self.keys[site];
+            return (key.slot, redis::cmd("EXISTS").arg(&key.text).clone());
+        }
         let bits = self.plan.site_bits(site) + HEADER_BITS;
         let last_byte = bits.div_ceil(8);
         let key = &self.keys[site];
@@ -195,8 +252,27 @@ impl Slices {
     pub(crate) fn claim_command(&self, site: usize, key: Fingerprint) -> (u16, Cmd) {
         let claim = claim_key(&self.name, self.keys[site].slot, key.0);
         let mut command = redis::cmd("SET");
-        let command = command.arg(&claim.text).arg(1).arg("NX").arg("PX");
-        (claim.slot, command.arg(CLAIM_MILLISECONDS).clone())
+        let owner = self.claims.owner.unwrap_or(1);
+        let command = command.arg(&claim.text).arg(owner).arg("NX").arg("PX");
+        (claim.slot, command.arg(self.claim_milliseconds()).clone())
+    }
+
+    /// Asks for the owner of a claim at a slice.
+    pub(crate) fn owner_command(&self, site: usize, key: Fingerprint) -> (u16, Cmd) {
+        let claim = claim_key(&self.name, self.keys[site].slot, key.0);
+        (claim.slot, redis::cmd("GET").arg(&claim.text).clone())
+    }
+
+    /// Lets a claim at a slice last longer.
+    pub(crate) fn renewal_command(&self, site: usize, key: Fingerprint) -> (u16, Cmd) {
+        let claim = claim_key(&self.name, self.keys[site].slot, key.0);
+        let mut command = redis::cmd("PEXPIRE");
+        command.arg(&claim.text).arg(self.claim_milliseconds());
+        (claim.slot, command)
+    }
+
+    fn claim_milliseconds(&self) -> u64 {
+        (self.claims.lifetime.as_millis() as u64).max(1)
     }
 
     /// Gives up a claim at a slice.

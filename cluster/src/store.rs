@@ -13,9 +13,11 @@ use crate::batch::Batch;
 use crate::counters::Counters;
 use crate::durability::{Acknowledgement, Degrade};
 use crate::error::ClusterError;
-use crate::layout::{CreateOptions, Layout, Recording, RedisKey, counter_key, layout_keys};
+use crate::layout::{
+    CreateOptions, Layout, Recording, RedisKey, counter_key, generation_key, layout_keys,
+};
 use crate::node::Access;
-use crate::router::{Routed, Router, RouterCounts, text};
+use crate::router::{Extras, Routed, Router, RouterCounts, text};
 use crate::slices::Slices;
 
 /// A store on Redis Cluster, Valkey, or one Redis: a client of it.
@@ -44,7 +46,13 @@ impl ClusterStore {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let layout = Layout::of(options, random, now.map_or(0, |it| it.as_secs()))?;
         let router = Router::connect(access, &address.host, address.port)?;
-        let slices = Slices::new(router, &address.name, layout.id, layout.plan()?);
+        let slices = Slices::new(
+            router,
+            &address.name,
+            layout.id,
+            layout.plan()?,
+            layout.window,
+        );
         let mut store = ClusterStore::new(address.clone(), layout, slices);
         store.record_layout()?;
         match store.create_slices() {
@@ -61,7 +69,13 @@ impl ClusterStore {
     pub fn open(address: &ClusterAddress, access: Access) -> Result<Self, ClusterError> {
         let mut router = Router::connect(access, &address.host, address.port)?;
         let layout = recorded_layout(&mut router, address)?;
-        let slices = Slices::new(router, &address.name, layout.id, layout.plan()?);
+        let slices = Slices::new(
+            router,
+            &address.name,
+            layout.id,
+            layout.plan()?,
+            layout.window,
+        );
         let mut store = ClusterStore::new(address.clone(), layout, slices);
         store.check_types()?;
         Ok(store)
@@ -95,9 +109,14 @@ impl ClusterStore {
         KeyHasher::new(self.layout.seed)
     }
 
-    /// Returns the slices, as the engine's seam to sites. Only for a Bloom filter.
-    pub fn into_slices(self) -> Slices {
-        self.slices
+    /// Returns the slices, as the engine's seam to sites. Only for a Bloom filter without a window.
+    pub fn into_slices(self) -> Result<Slices, ClusterError> {
+        match self.layout.window.is_none() && self.layout.filter.descriptor().name == "bloom" {
+            true => Ok(self.slices),
+            false => Err(ClusterError::Impossible(
+                "only the slices of a Bloom filter without a window are sites".to_owned(),
+            )),
+        }
     }
 
     /// Returns the messages about keys that each slice has received from this client.
@@ -242,8 +261,20 @@ impl ClusterStore {
     /// Deletes the store: its slices, counters and layout.
     pub fn delete(mut self) -> Result<(), ClusterError> {
         let key = counter_key(&self.address.name);
-        self.slices
-            .send([(key.slot, redis::cmd("DEL").arg(&key.text).clone())], None);
+        let mut keys = vec![key];
+        if self.slices.generations.is_some() {
+            // Learns the clocks of the nodes.
+            self.slices.states();
+            for site in 0..self.slices.plan.sites() {
+                let live = self.slices.live_generations(site);
+                keys.extend(
+                    live.into_iter()
+                        .map(|step| generation_key(&self.slices.keys[site], step)),
+                );
+            }
+        }
+        let delete = |key: RedisKey| (key.slot, redis::cmd("DEL").arg(&key.text).clone());
+        self.slices.send(keys.into_iter().map(delete), None);
         self.remove();
         self.slices.check()
     }
@@ -400,7 +431,7 @@ fn recorded_layout(router: &mut Router, address: &ClusterAddress) -> Result<Layo
         packed: redis::cmd("GET").arg(&key.text).get_packed_command(),
     };
     let requests: Vec<Routed> = keys.iter().map(request).collect();
-    let replies = router.exchange(&requests, None);
+    let replies = router.exchange(&requests, Extras::default());
     let in_the_way = |key: &str| ClusterError::InTheWay {
         key: key.to_owned(),
         found: "it holds no string, and the layout of a store is one".to_owned(),

@@ -55,7 +55,12 @@ impl Topology {
             nodes: Vec::new(),
             owners: vec![None; usize::from(SLOTS)],
         };
-        for range in array(answer)? {
+        let ranges = array(answer)?;
+        // More than this, only a hostile node sends: each range costs time for the nodes before it.
+        if ranges.len() > usize::from(SLOTS) {
+            return None;
+        }
+        for range in ranges {
             let [Value::Int(first), Value::Int(last), master, ..] = array(range)? else {
                 return None;
             };
@@ -153,6 +158,7 @@ mod tests {
             Value::Array(vec![range(0, 16_384, "a", 7000)]),
             Value::Array(vec![range(-1, 5, "a", 7000)]),
             Value::Array(vec![range(0, 5, "a", 70_000)]),
+            Value::Array(vec![range(0, 5, "a", 7000); 16_385]),
         ] {
             assert!(Topology::parse(&answer, &asked).is_none(), "{answer:?}");
         }

@@ -11,7 +11,9 @@ use crate::region::Region;
 /// Reads a little-endian number at a byte offset.
 #[inline]
 pub fn read_u16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+    let mut raw = [0; 2];
+    raw.copy_from_slice(&bytes[at..at + 2]);
+    u16::from_le_bytes(raw)
 }
 
 /// Reads a little-endian number at a byte offset.
@@ -196,6 +198,26 @@ impl PackedCells {
         let own = (u64::from(value) & self.mask()) << shift;
         write_u64(window, 0, others | own);
     }
+
+    /// Changes a cell. Returns its value before and after that.
+    #[inline]
+    pub fn change<R: Region + ?Sized>(
+        self,
+        region: &mut R,
+        index: u64,
+        change: impl Fn(u32) -> u32,
+    ) -> (u32, u32) {
+        let (at, shift) = self.window(region.bytes().len(), index);
+        let word = read_u64(region.bytes(), at);
+        let old = ((word >> shift) & self.mask()) as u32;
+        let new = change(old) & self.mask() as u32;
+        // A cache line that stays as it is need not be written back to memory.
+        if new != old {
+            let changed = word ^ (u64::from(old ^ new) << shift);
+            write_u64(region.bytes_mut(at..at + 8), 0, changed);
+        }
+        (old, new)
+    }
 }
 
 #[cfg(test)]
@@ -234,6 +256,10 @@ mod tests {
                 let (index, value) = (index % count, value & ((1 << width) - 1));
                 cells.set(&mut bytes[..], index, value);
                 model[index as usize] = value;
+                let other = (index + 1) % count;
+                let old = std::mem::replace(&mut model[other as usize], value / 2);
+                let changed = cells.change(&mut bytes[..], other, |_| value / 2);
+                prop_assert_eq!(changed, (old, value / 2));
             }
             for (index, &value) in model.iter().enumerate() {
                 prop_assert_eq!(cells.get(&bytes, index as u64), value);

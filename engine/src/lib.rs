@@ -57,7 +57,7 @@
 //! | Feature | What it adds |
 //! |---|---|
 //! | `normalization` | [`lines::Normalization`] can bring URLs into one spelling (with the crate `url`) |
-//! | `all-filters` | the filters `quotient`, `dsqf`, `fpbuffer`, `growing`, `stamped`, `apbf`, `ibf`, `reinsert` and `admit` (on by default) |
+//! | `all-filters` | all filters but `bloom`, `stable`, `rlbsbf`, `blocked` and `word`, and the division of `sqf` among machines (on by default) |
 //! | `patterns` | `lines::KeyPattern`: keys by regular expression (with the crate `regex`) |
 //! | `mutants` | bugs that the crash tests plant in the store; only for tests of this crate |
 //!

@@ -51,3 +51,18 @@ pub(crate) fn prefetch<T>(items: &[T], index: usize) {
     )))]
     let _ = address;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_index_may_be_prefetched() {
+        let items = [[1u8; 64], [2; 64]];
+        for index in [0, 1, 2, usize::MAX] {
+            prefetch(&items, index);
+            prefetch::<u64>(&[], index);
+        }
+        assert_eq!(items, [[1; 64], [2; 64]]);
+    }
+}

@@ -108,11 +108,22 @@ macro_rules! implement_line_vectors {
     };
 }
 
+#[cfg(feature = "all-filters")]
+mod any_work;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(feature = "all-filters")]
+mod field;
+#[cfg(feature = "all-filters")]
+mod select;
 
+#[cfg(feature = "all-filters")]
+pub use {
+    any_work::AnyVectorWork,
+    field::{Field, from_bit, read_words, write_words},
+};
 #[cfg(target_arch = "x86_64")]
 pub use {avx2::Avx2, avx512::Avx512};
 

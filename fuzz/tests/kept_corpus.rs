@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use dedupstore_fuzz::{Campaign, TARGETS, Target, corpus, record_panics};
+use dedupstore_fuzz::{Campaign, TARGETS, Target, corpus, execute, record_panics};
 
 /// The executions of a target that only parses. Those of stores are slower.
 const EXECUTIONS: u64 = 8000;
@@ -41,6 +41,33 @@ fn for_every_target(run: impl Fn(&Target) + Sync) {
         work();
         other.join().expect("no panic");
     });
+}
+
+/// Inputs of a campaign are too short to show a time that grows with the square of their length.
+#[test]
+fn long_inputs_take_time_and_memory_in_proportion() {
+    const BYTES: usize = 128 << 10;
+    record_panics();
+    let failures = Mutex::new(Vec::new());
+    for_every_target(|target| {
+        // The files of a store have their own sizes.
+        if STORE_TARGETS.contains(&target.name) || target.name == "filter_state" {
+            return;
+        }
+        let words = target
+            .dictionary
+            .iter()
+            .map(|word| word.as_bytes().to_vec());
+        for unit in (target.seeds)().into_iter().chain(words) {
+            let input = unit.repeat(BYTES.div_ceil(unit.len().max(1)));
+            if let Err(failure) = execute(target, &input) {
+                let text = format!("{}: {failure}\n  {}", target.name, unit.escape_ascii());
+                failures.lock().expect("not poisoned").push(text);
+            }
+        }
+    });
+    let failures = failures.into_inner().expect("not poisoned");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]

@@ -7,26 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Decides at run time which mistake is made.
-const SWITCH: &str = "\
-//! Decides which mutant is on: the number in the variable MUTANT.
-
-use std::sync::OnceLock;
-
-static CHOSEN: OnceLock<usize> = OnceLock::new();
-
-/// Whether a mutant is on.
-#[inline]
-pub(crate) fn is_on(number: usize) -> bool {
-    let chosen = || {
-        let text = std::env::var(\"MUTANT\").ok();
-        text.and_then(|text| text.parse().ok()).unwrap_or(usize::MAX)
-    };
-    *CHOSEN.get_or_init(chosen) == number
-}
-";
+const SWITCH: &str = include_str!("switch.rs");
 
 /// The features with which the test command builds the engine.
 const FEATURES: &str = "all-filters,normalization,patterns,mutants";
+
+/// The packages that the test command leaves out.
+const EXCLUDED: [&str; 2] = ["dedupstore-benches", "bindings"];
+
+/// Built for speed, with the checks of a debug build: each test runs for many mutants.
+const OPTIMIZED: [&str; 2] = ["dedupstore", "dedupstore-tests"];
 
 /// A copy of the repository.
 pub struct CopiedTree {
@@ -70,6 +60,11 @@ impl CopiedTree {
         fs::read_to_string(self.original.join(name))
     }
 
+    /// Returns the directory of the copy.
+    pub fn directory(&self) -> &Path {
+        &self.copy
+    }
+
     /// Returns the Rust files below a directory of the original, by their names from the top.
     pub fn sources(&self, directory: &str) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
@@ -110,7 +105,10 @@ impl CopiedTree {
             Ok(unit) => unit,
             Err(numbers) => return Ok(Err(numbers)),
         };
-        let engine = match self.build_one(&["--package", "dedupstore-tests", "--test", "engine"])? {
+        // Of the whole workspace, as in the test command: third-party crates are then built already.
+        let mut engine = vec!["--workspace", "--test", "engine"];
+        engine.extend(EXCLUDED.iter().flat_map(|package| ["--exclude", package]));
+        let engine = match self.build_one(&engine)? {
             Ok(engine) => engine,
             Err(numbers) => return Ok(Err(numbers)),
         };
@@ -126,7 +124,13 @@ impl CopiedTree {
         command.args(["test", "--no-run"]).args(options);
         // Dependencies that are built already are used again.
         command.env("CARGO_TARGET_DIR", self.original.join("target"));
-        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
+        command.env("CARGO_INCREMENTAL", "0");
+        for package in OPTIMIZED {
+            for setting in ["opt-level=2", "debug=false", "codegen-units=16"] {
+                let setting = format!("profile.dev.package.{package}.{setting}");
+                command.args(["--config", &setting]);
+            }
+        }
         let output = command.current_dir(&self.copy).output()?;
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() {

@@ -2,10 +2,14 @@
 //! the native tests notice.
 //!
 //! All mistakes of a sample are built into one copy of the engine, each behind a switch that is read
-//! at run time, so that the tests are compiled once and not once per mistake.
+//! at run time, so that the tests are compiled once and not once per mistake. Each test runs in a
+//! process of its own: first without a mistake, when the switches note that they are reached, then
+//! with each of the mistakes that it reaches, until a test fails.
 
 mod copied_tree;
 mod point;
+mod process;
+mod runner;
 mod search;
 mod trial;
 
@@ -19,7 +23,8 @@ use std::time::{Duration, Instant};
 
 use copied_tree::{CopiedTree, TestPrograms};
 use point::{Point, with_switches};
-use trial::{Outcome, STAGES, Trial, time_of_children};
+use runner::Runner;
+use trial::{Part, tests_of, try_mutant};
 
 const USAGE: &str = "\
 cargo xtask mutants [OPTIONS]
@@ -29,6 +34,8 @@ cargo xtask mutants [OPTIONS]
   --below DIR    mutate the files below a directory of the engine; may be repeated
                  (engine/src/store engine/src/filter)
   --minutes N    stop after so long; the next run with the same options goes on
+  --survivors    try the survivors of earlier runs again
+  --tests WORD   only with tests whose names contain a word; may be repeated
   --list         print the sample and stop";
 
 /// Left out: the mistakes that the crash tests plant, and hints to the processor.
@@ -38,7 +45,9 @@ struct Options {
     seed: u64,
     count: usize,
     below: Vec<String>,
-    time: Duration,
+    time: Option<Duration>,
+    survivors: bool,
+    tests: Vec<String>,
     list: bool,
 }
 
@@ -47,7 +56,9 @@ fn options() -> Result<Options, Box<dyn Error>> {
         seed: 1,
         count: 150,
         below: Vec::new(),
-        time: Duration::MAX,
+        time: None,
+        survivors: false,
+        tests: Vec::new(),
         list: false,
     };
     let mut arguments = std::env::args().skip(1);
@@ -57,7 +68,12 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--seed" => options.seed = value()?.parse()?,
             "--count" => options.count = value()?.parse()?,
             "--below" => options.below.push(value()?),
-            "--minutes" => options.time = Duration::from_secs_f64(60.0 * value()?.parse::<f64>()?),
+            "--minutes" => {
+                let minutes: f64 = value()?.parse()?;
+                options.time = Some(Duration::from_secs_f64(60.0 * minutes));
+            }
+            "--survivors" => options.survivors = true,
+            "--tests" => options.tests.push(value()?),
             "--list" => options.list = true,
             _ => return Err(USAGE.into()),
         }
@@ -146,36 +162,81 @@ fn build(
 }
 
 /// The outcomes of earlier runs with the same sample, by description.
-struct Results {
+struct Outcomes {
     file: PathBuf,
     known: BTreeMap<String, String>,
 }
 
-impl Results {
-    fn open(directory: &Path, seed: u64) -> std::io::Result<Self> {
-        let file = directory.join(format!("outcomes-{seed}.txt"));
+/// No test fails.
+const SURVIVED: &str = "survived";
+/// No test reaches it.
+const UNREACHED: &str = "survived: no test reaches it";
+/// Of the tests, only the slow ones are left.
+const SLOW_ONES_LEFT: &str = "the quick tests pass";
+
+impl Outcomes {
+    fn open(directory: &Path, options: &Options) -> std::io::Result<Self> {
+        let file = directory.join(format!("outcomes-{}.txt", options.seed));
         let text = fs::read_to_string(&file).unwrap_or_default();
         let pairs = text.lines().filter_map(|line| line.split_once('\t'));
-        let known = pairs
+        let mut known: BTreeMap<String, String> = pairs
             .map(|(by, mutant)| (mutant.to_owned(), by.to_owned()))
             .collect();
-        Ok(Results { file, known })
+        if options.survivors {
+            known.retain(|_, by| !by.starts_with(SURVIVED));
+        }
+        Ok(Outcomes { file, known })
     }
 
-    fn add(&mut self, description: &str, by: &str) -> std::io::Result<()> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&self.file)?;
+    /// Whether the part of the tests is still to be run with a mutant.
+    fn is_left(&self, mutant: &Mutant, part: Part) -> bool {
+        match self.known.get(&mutant.description) {
+            Some(by) => by == SLOW_ONES_LEFT && part == Part::Slow,
+            None => part == Part::Quick,
+        }
+    }
+
+    fn add(&mut self, mutant: &Mutant, by: &str) -> std::io::Result<()> {
+        let description = &mutant.description;
+        let mut file = OpenOptions::new();
+        let mut file = file.create(true).append(true).open(&self.file)?;
         writeln!(file, "{by}\t{description}")?;
         self.known.insert(description.to_owned(), by.to_owned());
+        if by != SLOW_ONES_LEFT {
+            println!("{by}: {description}");
+        }
         Ok(())
+    }
+
+    /// Prints how many of the mutants were killed, and the others.
+    fn print(&self, chosen: &[&Mutant]) {
+        let by = |mutant: &Mutant| self.known.get(&mutant.description).map(String::as_str);
+        let mut survivors = Vec::new();
+        let (mut killed, mut slowed) = (0, 0);
+        for mutant in chosen {
+            match by(mutant) {
+                None | Some(SLOW_ONES_LEFT) => {}
+                Some(by) if by.starts_with(SURVIVED) => survivors.push((by, mutant)),
+                Some(by) => {
+                    killed += 1;
+                    slowed += usize::from(by.ends_with(')'));
+                }
+            }
+        }
+        println!(
+            "{} of {} mutants were tried; {killed} were killed, {slowed} of them by a test that did not end",
+            killed + survivors.len(),
+            chosen.len()
+        );
+        for (by, mutant) in survivors {
+            println!("{by}: {}", mutant.description);
+        }
     }
 }
 
-const SURVIVED: &str = "survived";
-
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let until = options.time.map(|time| Instant::now() + time);
+    let is_over = || until.is_some_and(|until| Instant::now() > until);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
@@ -183,61 +244,42 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let mutants = shuffled(&tree, options)?;
     eprintln!("{} possible mutants", mutants.len());
     if options.list {
-        mutants
-            .iter()
-            .take(options.count)
-            .for_each(|it| println!("{}", it.description));
+        let sample = mutants.iter().take(options.count);
+        sample.for_each(|it| println!("{}", it.description));
         return Ok(());
     }
     let (chosen, programs) = build(&tree, &mutants, options.count)?;
-    let mut trial = Trial {
-        programs: &programs,
-        limits: [Duration::from_secs(600); 3],
+    let runner = Runner::new(&tree, programs);
+    let trace = tree.directory().join("trace.txt");
+    let Some(traced) = runner.trace(&trace, &options.tests, until)? else {
+        println!("the time is over before every test was traced");
+        return Ok(());
     };
-    for (stage, name) in STAGES.iter().enumerate() {
-        let before = time_of_children();
-        let outcome = trial.run_stage(stage, None, "engine/src/filter/bloom.rs")?;
-        if outcome != Outcome::Survived {
-            return Err(format!("without a mutant, the {name} fail: {outcome:?}").into());
+    let seconds: f64 = traced.values().map(|it| it.time.as_secs_f64()).sum();
+    eprintln!("{} tests: {seconds:.0} s of processor time", traced.len());
+    let mut outcomes = Outcomes::open(tree.directory(), options)?;
+    for part in [Part::Quick, Part::Slow] {
+        for &number in &chosen {
+            let mutant = &mutants[number];
+            if is_over() || !outcomes.is_left(mutant, part) {
+                continue;
+            }
+            let tests = tests_of(&traced, number, &mutant.file, part);
+            let slow_ones = tests_of(&traced, number, &mutant.file, Part::Slow);
+            let killed_by = try_mutant(&runner, &tests, number)?;
+            let by = match (&killed_by, part) {
+                (Some(by), _) => by,
+                // Another test may notice it.
+                (None, _) if !options.tests.is_empty() => continue,
+                (None, Part::Quick) if !slow_ones.is_empty() => SLOW_ONES_LEFT,
+                (None, Part::Quick) if tests.is_empty() => UNREACHED,
+                (None, _) => SURVIVED,
+            };
+            outcomes.add(mutant, by)?;
         }
-        let taken = time_of_children() - before;
-        eprintln!("{name}: {:.1} s of processor time", taken.as_secs_f64());
-        trial.limits[stage] = 2 * taken + Duration::from_secs(10);
     }
-    // The first stage is that of any module.
-    trial.limits[0] = trial.limits[1];
-    let mut results = Results::open(&root.join("target/mutants"), options.seed)?;
-    let started = Instant::now();
-    for &number in &chosen {
-        let mutant = &mutants[number];
-        if results.known.contains_key(&mutant.description) {
-            continue;
-        }
-        if started.elapsed() > options.time {
-            break;
-        }
-        let by = match trial.run(Some(number), &mutant.file)? {
-            Outcome::Killed(by) => by,
-            Outcome::Survived => SURVIVED.to_owned(),
-        };
-        println!("{by}: {}", mutant.description);
-        results.add(&mutant.description, &by)?;
-    }
-    let outcomes = chosen
-        .iter()
-        .filter_map(|&it| results.known.get_key_value(&mutants[it].description));
-    let outcomes: Vec<(&String, &String)> = outcomes.collect();
-    let survivors = outcomes.iter().filter(|(_, by)| *by == SURVIVED);
-    let survivors: Vec<&String> = survivors.map(|(description, _)| *description).collect();
-    let killed = outcomes.len() - survivors.len();
-    println!(
-        "{} of {} mutants were tried; {killed} were killed",
-        outcomes.len(),
-        chosen.len()
-    );
-    survivors
-        .iter()
-        .for_each(|description| println!("survived: {description}"));
+    let chosen: Vec<&Mutant> = chosen.iter().map(|&number| &mutants[number]).collect();
+    outcomes.print(&chosen);
     Ok(())
 }
 

@@ -1,77 +1,68 @@
-//! Runs the tests with one mutant on.
+//! Tries one mutant with the tests that reach it.
 
-use std::fs;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
 
-use crate::copied_tree::TestPrograms;
+use crate::process::Ended;
+use crate::runner::{Kind, Runner, Test, Traced};
 
-/// Tests of the text of the sources, which the switches change, and of files that mutants do not touch.
-const SKIPPED: [&str; 8] = [
-    "tidy::",
-    "documents::",
-    "layers::",
-    "dependencies::",
-    "examples::",
-    "filter_pages::",
-    "papers_document::",
-    "errata::",
-];
-/// The longest time of one stage on any machine. A mutant that waits forever takes no processor time.
-const LONGEST: Duration = Duration::from_secs(900);
+/// A test with a mutant may take this many times its processor time without one.
+const FACTOR: u32 = 10;
+/// And so much more.
+const GRACE: Duration = Duration::from_secs(5);
+/// Most mutants are found by a test that is quicker than this. The slower ones run when all mutants
+/// were tried with the quick ones.
+const QUICK: Duration = Duration::from_secs(1);
 
-/// How a trial ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A test failed, or the program ended in another way than by success.
-    Killed(String),
-    /// All tests passed.
-    Survived,
+/// Which of the tests to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The quick ones.
+    Quick,
+    /// The others.
+    Slow,
 }
 
-/// The stages of a trial: the tests that are most likely to fail come first.
-pub struct Trial<'a> {
-    pub programs: &'a TestPrograms,
-    /// The processor time that each stage may take.
-    pub limits: [Duration; 3],
+/// Returns the tests of a part that reach a mutant, in the order in which they run: the unit tests of
+/// its own module before others that take as long.
+pub fn tests_of<'a>(
+    traced: &'a BTreeMap<Test, Traced>,
+    mutant: usize,
+    file: &str,
+    part: Part,
+) -> Vec<(&'a Test, &'a Traced)> {
+    let module = module_of(file);
+    let is_in_part = |time: Duration| (time < QUICK) == (part == Part::Quick);
+    let mut tests: Vec<(&Test, &Traced)> = traced
+        .iter()
+        .filter(|(_, it)| it.reached.contains(&mutant) && is_in_part(it.time))
+        .collect();
+    tests.sort_by_key(|(test, traced)| {
+        let is_near = test.kind == Kind::Unit && test.name.starts_with(&module);
+        traced.time / if is_near { 10 } else { 1 }
+    });
+    tests
 }
 
-/// The names of the stages.
-pub const STAGES: [&str; 3] = ["unit tests of the module", "unit tests", "engine tests"];
-
-impl Trial<'_> {
-    /// Runs the stages with one mutant, or without any. `file` is where the mutant is.
-    pub fn run(&self, number: Option<usize>, file: &str) -> io::Result<Outcome> {
-        for stage in 0..STAGES.len() {
-            if let Outcome::Killed(by) = self.run_stage(stage, number, file)? {
-                return Ok(Outcome::Killed(by));
-            }
-        }
-        Ok(Outcome::Survived)
-    }
-
-    /// Runs one stage.
-    pub fn run_stage(
-        &self,
-        stage: usize,
-        number: Option<usize>,
-        file: &str,
-    ) -> io::Result<Outcome> {
-        let (program, filters): (&Path, Vec<String>) = match stage {
-            0 => (&self.programs.unit, vec![module_of(file)]),
-            1 => (&self.programs.unit, Vec::new()),
-            _ => {
-                let skipped = SKIPPED
-                    .iter()
-                    .flat_map(|it| ["--skip".to_owned(), (*it).to_owned()]);
-                (&self.programs.engine, skipped.collect())
-            }
+/// Runs tests with a mutant until one notices it. Returns what noticed it.
+pub fn try_mutant(
+    runner: &Runner,
+    tests: &[(&Test, &Traced)],
+    mutant: usize,
+) -> io::Result<Option<String>> {
+    for (test, traced) in tests {
+        let limit = FACTOR * traced.time + GRACE;
+        let how = match runner.run(test, mutant, limit)? {
+            Ended::Passed => continue,
+            Ended::Failed => "",
+            Ended::TooLong => " (takes more than 10 times as long)",
+            Ended::Stuck => " (waits forever)",
+            Ended::TooMuchMemory => " (holds more than 4 GiB)",
         };
-        run_tests(program, &filters, number, self.limits[stage])
+        return Ok(Some(format!("{}{how}", test.name)));
     }
+    Ok(None)
 }
 
 /// Returns the path of the module of a file: `filter::bloom::`.
@@ -82,71 +73,36 @@ fn module_of(file: &str) -> String {
     path.trim_end_matches("/mod").replace('/', "::") + "::"
 }
 
-fn run_tests(
-    program: &Path,
-    filters: &[String],
-    number: Option<usize>,
-    limit: Duration,
-) -> io::Result<Outcome> {
-    // Processor time, not time: the machine may be busy.
-    let script = format!("ulimit -t {}; exec \"$@\"", limit.as_secs().max(1));
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &script, "sh"])
-        .arg(program)
-        .args(filters);
-    command.env(
-        "MUTANT",
-        number.map_or(String::new(), |number| number.to_string()),
-    );
-    command.env("PROPTEST_FAILURE_PERSISTENCE", "off");
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let directory = program
-        .ancestors()
-        .find(|it| it.join("mutants/tests").exists());
-    if let Some(directory) = directory {
-        command.current_dir(directory.join("mutants/tests"));
-    }
-    let mut child = command.spawn()?;
-    let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if let Some(name) = line
-                .strip_prefix("test ")
-                .and_then(|it| it.strip_suffix(" ... FAILED"))
-            {
-                // The receiver has ended if a test failed before.
-                let _ = sender.send(name.to_owned());
-            }
-        }
-    });
-    let started = Instant::now();
-    // The sender ends with the output.
-    let failed = receiver.recv_timeout(LONGEST);
-    if failed.is_ok() || started.elapsed() >= LONGEST {
-        // It may have ended by itself.
-        let _ = child.kill();
-    }
-    let status = child.wait()?;
-    Ok(match failed {
-        Ok(test) => Outcome::Killed(test),
-        Err(_) if status.success() => Outcome::Survived,
-        Err(_) => Outcome::Killed(format!("{status}")),
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns the processor time of all programs that this one has run and waited for.
-pub fn time_of_children() -> Duration {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name in parentheses; the times are in hundredths of a second.
-    let fields = text.rsplit(')').next().unwrap_or("").split_whitespace();
-    let times = fields
-        .skip(13)
-        .take(2)
-        .filter_map(|it| it.parse::<u64>().ok());
-    Duration::from_millis(10 * times.sum::<u64>())
+    #[test]
+    fn tests_that_reach_a_mutant_run_the_nearest_and_quickest_first() {
+        let test = |kind, name: &str, millis, reached: &[usize]| {
+            let test = Test {
+                kind,
+                name: name.to_owned(),
+            };
+            let traced = Traced {
+                time: Duration::from_millis(millis),
+                reached: reached.iter().copied().collect(),
+            };
+            (test, traced)
+        };
+        let traced: BTreeMap<Test, Traced> = [
+            test(Kind::Engine, "store::a", 60, &[1, 2]),
+            test(Kind::Unit, "filter::bloom::b", 200, &[2]),
+            test(Kind::Unit, "filter::bloom::c", 10, &[1]),
+            test(Kind::Engine, "long_run::d", 60_000, &[2]),
+        ]
+        .into();
+        let names = |part| {
+            let tests = tests_of(&traced, 2, "engine/src/filter/bloom.rs", part);
+            let names = tests.iter().map(|(test, _)| test.name.as_str());
+            names.map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(names(Part::Quick), ["filter::bloom::b", "store::a"]);
+        assert_eq!(names(Part::Slow), ["long_run::d"]);
+    }
 }

@@ -11,10 +11,11 @@ seen (a false positive) and, with some filters, a repeated key as new (a false n
 
 `SeenSet` is in memory, `Store` survives crashes, `SharedStore` is for many threads,
 `ReadOnlyStore` for readers beside a writer, and `Store.connect` for many processes, through
-`dedupstore serve`. `dedupstore.scrapy` and `dedupstore.ray` need these
+`dedupstore serve`, Redis or Valkey. `dedupstore.scrapy` and `dedupstore.ray` need these
 packages.
 """
 
+from ._cluster import ClusterStore
 from ._engine import (
     Claim,
     KeyHasher,
@@ -52,6 +53,7 @@ __all__ = [
     "AlreadyExistsError",
     "Claim",
     "ClosedError",
+    "ClusterStore",
     "ConnectionFailedError",
     "CorruptError",
     "Error",

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from ._errors import InvalidArgumentError
@@ -33,7 +35,8 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Parses an address. Messages do not repeat the text, which may contain a password."""
+        """Parses an address. A password that it lacks comes from the environment. Messages do not
+        repeat the text, which may contain a password."""
         try:
             parts = urlsplit(text)
             port = parts.port or _DEFAULT_PORT
@@ -45,7 +48,9 @@ class Address:
                 raise InvalidArgumentError(
                     "the address of a server: expected redis+unix:///path?store=name"
                 )
-            return cls(store=unquote_to_bytes(name), unix_path=path)
+            return cls(
+                store=unquote_to_bytes(name), unix_path=path, password=_password_of_environment()
+            )
         if parts.scheme not in ("redis", "rediss"):
             raise InvalidArgumentError(f"the address of a server: {_EXPECTED}")
         if not parts.hostname:
@@ -60,5 +65,13 @@ class Address:
             host=parts.hostname,
             port=port,
             tls=parts.scheme == "rediss",
-            password=unquote_to_bytes(password) if password else None,
+            password=unquote_to_bytes(password) if password else _password_of_environment(),
         )
+
+
+def _password_of_environment() -> bytes | None:
+    if given := os.environ.get("DEDUPSTORE_PASSWORD"):
+        return os.fsencode(given)
+    if path := os.environ.get("DEDUPSTORE_PASSWORD_FILE"):
+        return Path(path).read_bytes().rstrip(b"\r\n")
+    return None

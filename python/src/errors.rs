@@ -4,6 +4,7 @@ use std::path::Path;
 
 use dedupstore::store::StoreError;
 use dedupstore::{CreateError, SpecError};
+use dedupstore_cluster::ClusterError;
 use dedupstore_view::{create_error_message, error_message};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -76,6 +77,22 @@ pub fn of_store(path: &Path, error: &StoreError) -> PyErr {
         _ => "StoreFailedError",
     };
     exception(class, error_message(path.display(), error))
+}
+
+/// Returns the exception of a store on Redis.
+pub fn of_cluster(error: &ClusterError) -> PyErr {
+    let class = match error {
+        ClusterError::Address(_) | ClusterError::Impossible(_) | ClusterError::Secret { .. } => {
+            "InvalidArgumentError"
+        }
+        ClusterError::Connect { .. } | ClusterError::Unreachable { .. } => "ConnectionFailedError",
+        ClusterError::NotFound { .. } => "NotFoundError",
+        ClusterError::Exists { .. } => "AlreadyExistsError",
+        ClusterError::InTheWay { .. } => "NotAStoreError",
+        ClusterError::Layout { .. } => "NewerVersionError",
+        _ => "ServerError",
+    };
+    exception(class, error.to_string())
 }
 
 /// Returns the exception of a set that cannot be created.

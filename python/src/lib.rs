@@ -7,6 +7,7 @@
 
 mod advice;
 mod claim;
+mod cluster;
 mod errors;
 mod guarded;
 mod hashing;
@@ -34,12 +35,14 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::Store>()?;
     module.add_class::<shared_store::SharedStore>()?;
     module.add_class::<read_only::ReadOnlyStore>()?;
+    module.add_class::<cluster::Cluster>()?;
     module.add_class::<hashing::KeyHasher>()?;
     module.add_class::<map_reduce::RowPartitions>()?;
     module.add_class::<map_reduce::RowPartition>()?;
     module.add_function(wrap_pyfunction!(advice::advise, module)?)?;
     module.add_function(wrap_pyfunction!(simulation::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(hashing::normalize, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::server_kind, module)?)?;
     module.add_function(wrap_pyfunction!(store::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(map_reduce::combine, module)?)?;
     Ok(())

@@ -93,12 +93,15 @@ impl Store {
         Self::opened(path, opened, sync.as_ref())
     }
 
-    /// Connects to a store on a server of `dedupstore serve`; returns a `RemoteStore`, which has
-    /// the methods of this class. The address is `redis://host:port/name`, `rediss://` for TLS, or
+    /// Connects to a store on a server of `dedupstore serve`, or on Redis or Valkey, with or without
+    /// a cluster; returns a `RemoteStore` or a `ClusterStore`, which have the methods of this class.
+    /// The address is `redis://host:port/name`, `rediss://` for TLS, or
     /// `redis+unix:///path?store=name`; a password stands before the host (`redis://:password@…`).
     ///
-    /// Unless `create` is false, the server creates a store that does not exist. `timeout`, in
-    /// seconds, is for connecting and for each reply. `tls` is an `ssl.SSLContext`; without it, the
+    /// Unless `create` is false, a store that does not exist is created, with the defaults of the
+    /// server or of `ClusterStore`. A password that the address lacks is taken from the environment
+    /// variable `DEDUPSTORE_PASSWORD`, or from the file that `DEDUPSTORE_PASSWORD_FILE` names.
+    /// `timeout`, in seconds, is for connecting and for each reply. `tls` is an `ssl.SSLContext`; without it, the
     /// server's certificate is checked with the authorities of the system, or those in the file
     /// that the environment variable `SSL_CERT_FILE` names.
     #[classmethod]
@@ -115,7 +118,7 @@ impl Store {
         options.set_item("create", create)?;
         options.set_item("timeout", timeout)?;
         options.set_item("tls", tls)?;
-        let remote = py.import("dedupstore._remote")?.getattr("RemoteStore")?;
+        let remote = py.import("dedupstore._connect")?.getattr("connect")?;
         remote.call((url,), Some(&options))
     }
 

@@ -68,9 +68,10 @@ def main() -> None:
         "TELNETCONSOLE_ENABLED": False,
         "LOG_LEVEL": "ERROR",
         "ITEM_PIPELINES": {SlowPipeline: 300},
-        "DEDUPSTORE_MEMORY": "1MiB",
         **given,
     }
+    if "DEDUPSTORE_URL" not in given:
+        settings["DEDUPSTORE_MEMORY"] = "1MiB"
     if mode == "addon":
         settings["ADDONS"] = {"dedupstore.scrapy.Addon": 500}
     process = CrawlerProcess(settings)

@@ -38,6 +38,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def store(server: Server) -> Iterator[RemoteStore]:
     with Store.connect(server.url()) as store:
+        assert isinstance(store, RemoteStore)
         yield store
 
 

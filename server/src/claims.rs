@@ -9,7 +9,9 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use dedupstore::Observation;
-use dedupstore::store::{Claim, Store, StoreError, Ticket};
+use dedupstore::store::{Claim, StoreError, Ticket};
+
+use crate::concurrency::{Store, now};
 
 /// The first second of 2020, which numbers of tickets count from.
 const EPOCH_SECONDS: u64 = 1_577_836_800;
@@ -72,11 +74,11 @@ impl NumberedClaims {
         owner: Option<u64>,
         answers: &mut Vec<i64>,
     ) -> Result<(), TooManyClaims> {
-        self.expire(store, Instant::now());
+        self.expire(store, now());
         if self.claims.len().saturating_add(keys.len()) > self.limit {
             return Err(TooManyClaims);
         }
-        let end = Instant::now() + self.timeout;
+        let end = now() + self.timeout;
         for &key in keys {
             answers.push(match store.claim_observation(key) {
                 Claim::Seen => SEEN,
@@ -95,7 +97,7 @@ impl NumberedClaims {
 
     /// Records claimed keys. Returns, per number, whether there was such a claim.
     pub fn commit(&mut self, store: &mut Store, numbers: &[u64]) -> Result<Vec<i64>, StoreError> {
-        self.expire(store, Instant::now());
+        self.expire(store, now());
         let mut found = Vec::with_capacity(numbers.len());
         let mut tickets = Vec::with_capacity(numbers.len());
         for number in numbers {

@@ -4,10 +4,10 @@ use std::io;
 use std::time::Instant;
 
 use crate::command::Parking;
+use crate::concurrency::{Socket, now};
 use crate::resp::request::RequestLimits;
 use crate::resp::{Arguments, Parsed, ProtocolError, RequestParser};
 use crate::session::Session;
-use crate::socket::Socket;
 
 /// The size of the first buffer, and the least room for a read.
 const LEAST_BUFFER: usize = 16 << 10;
@@ -70,7 +70,7 @@ impl Connection {
             readable: true,
             ended: false,
             queued: false,
-            active: Instant::now(),
+            active: now(),
             reported_bytes: 0,
         }
     }

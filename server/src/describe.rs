@@ -2,9 +2,10 @@
 
 use dedupstore::Fingerprint;
 use dedupstore::filter::Registers;
-use dedupstore::store::Store;
 use dedupstore::theory::current_rates;
 use serde_json::json;
+
+use crate::concurrency::Store;
 
 /// The false positive rate up to which a store counts as not full, if it records none.
 const DEFAULT_LIMIT: f64 = 0.01;

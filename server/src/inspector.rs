@@ -1,13 +1,13 @@
 //! The thread that inspects stores by their files, beside their writers.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Sender, channel};
 
 use dedupstore::store::{Inspection, inspect};
 use dedupstore_view::{inspection_report, printable_json};
 use serde_json::{Value, json};
 
 use crate::batch::{Answer, Live, ReplyTo};
+use crate::concurrency::{Builder, Sender, channel};
 
 /// A store to inspect.
 pub struct Job {
@@ -39,7 +39,7 @@ impl Inspector {
                 }
             };
             // If it cannot be started, the receiver is gone, and sending fails.
-            let thread = std::thread::Builder::new().name("dedupstore inspector".to_owned());
+            let thread = Builder::new().name("dedupstore inspector".to_owned());
             let _ = thread.spawn(work);
             sender
         });

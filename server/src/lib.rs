@@ -12,18 +12,27 @@ mod claims;
 mod client;
 mod client_stream;
 mod command;
+mod concurrency;
 mod connection;
 mod counters;
 mod describe;
 mod event_loop;
+#[cfg(feature = "interleavings")]
+pub mod explored;
 mod inspector;
+#[cfg(not(feature = "interleavings"))]
 mod listener;
+#[cfg(feature = "mutants")]
+pub mod mutant;
+#[cfg(not(feature = "mutants"))]
+mod mutant;
 mod password;
 pub mod resp;
 mod server;
 pub mod server_address;
 mod session;
 mod settings;
+#[cfg(not(feature = "interleavings"))]
 mod socket;
 mod store_name;
 mod store_thread;

@@ -4,10 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
-use mio::Waker;
-
+use crate::concurrency::{Sender, Waker};
 use crate::counters::Counters;
 use crate::event_loop::{EventLoop, Message};
 use crate::settings::Settings;

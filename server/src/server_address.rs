@@ -41,8 +41,9 @@ pub enum AddressError {
     #[error("there is no host; expected redis://host:port/store")]
     Host,
     /// The port is no number.
-    #[error("`{0}` is no port")]
-    Port(String),
+    // The text may be a part of a password that contains a slash, so it is not repeated.
+    #[error("what follows the colon of the host is no port (in a password, `/` is written %2F)")]
+    Port,
     /// There is no store.
     #[error("there is no name of a store; expected redis://host:port/store")]
     Store,
@@ -82,9 +83,7 @@ impl FromStr for ServerAddress {
         };
         let (host, port) = match host.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
-                let number = port
-                    .parse()
-                    .map_err(|_| AddressError::Port(port.to_owned()))?;
+                let number = port.parse().map_err(|_| AddressError::Port)?;
                 (host, number)
             }
             _ => (host, DEFAULT_PORT),
@@ -132,15 +131,20 @@ fn decoded(text: &str) -> Result<Vec<u8>, AddressError> {
         rest = after;
         bytes.push(match byte {
             b'%' => {
-                let digits = after.get(..2).and_then(|it| std::str::from_utf8(it).ok());
-                let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                rest = after.get(2..).unwrap_or_default();
-                value.ok_or(AddressError::Encoding)?
+                let (digits, after) = after.split_first_chunk().ok_or(AddressError::Encoding)?;
+                rest = after;
+                escaped(digits).ok_or(AddressError::Encoding)?
             }
             byte => byte,
         });
     }
     Ok(bytes)
+}
+
+/// Returns the byte of two hexadecimal digits. `from_str_radix` would accept a sign.
+fn escaped(digits: &[u8; 2]) -> Option<u8> {
+    let digit = |at: usize| char::from(digits[at]).to_digit(16);
+    u8::try_from(16 * digit(0)? + digit(1)?).ok()
 }
 
 /// Without the password.
@@ -199,9 +203,11 @@ mod tests {
             ("redis://host", AddressError::Store),
             ("redis://host/", AddressError::Store),
             ("redis:///links", AddressError::Host),
-            ("redis://host:x/links", AddressError::Port("x".to_owned())),
+            ("redis://host:x/links", AddressError::Port),
+            ("redis://user:secret/word@host/links", AddressError::Port),
             ("http://host/links", AddressError::Scheme),
             ("redis://host/a%2", AddressError::Encoding),
+            ("redis://host/a%+2", AddressError::Encoding),
             ("redis+unix:///run/x", AddressError::Store),
         ] {
             assert_eq!(parsed(text), Err(error), "{text}");

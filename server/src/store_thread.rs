@@ -8,11 +8,9 @@
 //! are also synced.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use dedupstore::store::{CreateOptions, Durability, OpenOptions, Parameters, Store, StoreError};
+use dedupstore::store::{CreateOptions, Durability, OpenOptions, Parameters, StoreError};
 use dedupstore::{KeyHasher, Verdict};
 
 use crate::batch::{
@@ -20,7 +18,12 @@ use crate::batch::{
     TicketEncoding, YES,
 };
 use crate::claims::NumberedClaims;
+use crate::concurrency::{
+    Builder, JoinHandle, Receiver, RecvTimeoutError, Sender, Store, channel, create_store,
+    delete_store, now, open_store, receive_within,
+};
 use crate::describe;
+use crate::mutant::{Mutant, planted};
 use crate::session::IS_FULL;
 
 /// How a store is opened, and the limits of its clients.
@@ -60,6 +63,7 @@ pub enum FromStore {
 }
 
 /// A message to the thread of a store.
+#[derive(Debug)]
 enum ToStore {
     Batch(Box<Batch>),
     Close { delete: bool },
@@ -81,7 +85,7 @@ impl StoreThread {
         report: impl Fn(FromStore) + Send + 'static,
     ) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
-        let thread = std::thread::Builder::new()
+        let thread = Builder::new()
             .name("dedupstore store".to_owned())
             .spawn(move || run(&path, create, settings, &receiver, &report))?;
         Ok(StoreThread { sender, thread })
@@ -125,7 +129,7 @@ fn run(
     loop {
         let message = match worker.checkpointing {
             None => receiver.recv().ok(),
-            Some(_) => match receiver.recv_timeout(CHECKPOINT_POLL) {
+            Some(_) => match receive_within(receiver, CHECKPOINT_POLL) {
                 Err(RecvTimeoutError::Timeout) => {
                     worker.poll_checkpoint();
                     continue;
@@ -141,7 +145,7 @@ fn run(
             }
             ToStore::Close { delete } => {
                 let closed = match delete {
-                    true => worker.store.delete(),
+                    true => delete_store(worker.store),
                     false => worker.store.close(),
                 };
                 let result = closed.map_err(|error| message_of(path, &error));
@@ -163,10 +167,10 @@ fn open(
     let failed = |error: StoreError| message_of(path, &error);
     match create {
         Some(create) if std::fs::symlink_metadata(path).is_err() => {
-            let store = options.create(path, &create()?).map_err(failed)?;
+            let store = create_store(&options, path, &create()?).map_err(failed)?;
             Ok((store, true))
         }
-        _ => Ok((options.open(path).map_err(failed)?, false)),
+        _ => Ok((open_store(&options, path).map_err(failed)?, false)),
     }
 }
 
@@ -191,7 +195,9 @@ struct Worker {
     /// The number of keys that are observed at once.
     at_once: usize,
     reported: Instant,
-    capacity: i64,
+    /// How many keys the store holds, once a client has asked: computing it takes longer than opening
+    /// a small store.
+    capacity: Option<i64>,
 }
 
 impl Worker {
@@ -202,13 +208,13 @@ impl Worker {
             at_once = at_once.min((store.filter().cells() / 1024).clamp(64, 1 << 14) as usize);
         }
         Worker {
-            capacity: describe::capacity(&store),
+            capacity: None,
             verdicts: vec![Verdict::New; at_once],
             at_once,
             claims,
             store,
             checkpointing: None,
-            reported: Instant::now(),
+            reported: now(),
         }
     }
 
@@ -285,9 +291,10 @@ impl Worker {
             from = to;
         }
         batch.operations = operations;
-        let is_due = self.reported.elapsed() >= LIVE_INTERVAL;
+        let now = now();
+        let is_due = now.duration_since(self.reported) >= LIVE_INTERVAL;
         is_due.then(|| {
-            self.reported = Instant::now();
+            self.reported = now;
             self.live()
         })
     }
@@ -305,8 +312,12 @@ impl Worker {
                 continue;
             }
             let verdicts = &mut self.verdicts[..keys.len()];
-            // In the log on return, which `observe_batch` does not promise.
-            self.store.observe_pending(keys, verdicts)?.commit()?;
+            if planted(Mutant::AnsweredBeforeWritten) {
+                self.store.observe_batch(keys, verdicts)?;
+            } else {
+                // In the log on return, which `observe_batch` does not promise.
+                self.store.observe_pending(keys, verdicts)?.commit()?;
+            }
             for (verdict, outcome) in verdicts.iter().zip(outcomes) {
                 *outcome = Outcome::from(verdict.is_new());
             }
@@ -370,7 +381,9 @@ impl Worker {
                 Answer::Integer((registers.new_count() - registers.forgotten()) as i64)
             }
             Other::Information => Answer::Information(Information {
-                capacity: self.capacity,
+                capacity: *self
+                    .capacity
+                    .get_or_insert_with(|| describe::capacity(&self.store)),
                 size: self.store.layout().region_bytes as i64,
                 items: (registers.new_count() - registers.forgotten()) as i64,
                 expansion: self.store.filter().growth(registers).map(|_| 2),

@@ -62,7 +62,7 @@ fn the_engines_filter_runs_on_slices_on_redis() {
     let mut simulated = SlicedFilter::in_process(slicing, 4, BITS).expect("sites");
     let address = shared_cluster().address("seam");
     let options = options("bloom:k=4", "vertical:16", BITS, FailureRule::Unknown);
-    let slices = create(&address, &options).into_slices();
+    let slices = create(&address, &options).into_slices().expect("of bits");
     let plan = SlicePlan::new(slicing, 4, BITS).expect("a plan");
     let mut filter = SlicedFilter::new(plan, slices).expect("alike");
     let (mut found, mut expected) = (Vec::new(), Vec::new());

@@ -22,6 +22,7 @@ pub fn options(filter: &str, slicing: &str, memory_bits: u64, rule: FailureRule)
     CreateOptions {
         filter: filter.parse().expect("a filter"),
         memory_bits,
+        window: None,
         slicing: slicing.parse().expect("a slicing"),
         rule,
         recording: None,

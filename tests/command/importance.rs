@@ -261,7 +261,7 @@ fn a_store_for_a_log_with_importance_weighs_its_errors() {
 #[test]
 fn a_refused_merge_says_what_to_do() {
     let directory = WorkingDirectory::new();
-    for filter in ["ibf", "reinsert", "admit"] {
+    for filter in ["ibf", "reinsert"] {
         for store in ["a", "b"] {
             directory.prints(
                 &format!(

@@ -5,6 +5,8 @@
 
 mod advice;
 mod clock_jumps;
+#[cfg(unix)]
+mod cluster;
 mod completions;
 mod compressed_inputs;
 mod contains;
@@ -21,6 +23,10 @@ mod maintenance;
 mod processes;
 mod readme;
 mod recorded_keys;
+#[cfg(unix)]
+#[path = "../cluster/servers.rs"]
+#[allow(dead_code)]
+mod redis_servers;
 mod reproduce;
 mod run_command;
 mod serve;

@@ -229,7 +229,10 @@ fn other_machines_need_a_password() {
     let address = format!("redis://:sesame@{}/links", server.address());
     assert_prints(&["contains", &address, "a"], b"", b"seen\ta\n");
     let address = format!("redis://:wrong@{}/links", server.address());
-    assert_fails(&["inspect", &address], &["WRONGPASS"]);
+    assert_fails(
+        &["inspect", &address],
+        &["refuses the login", "set DEDUPSTORE_PASSWORD"],
+    );
 }
 
 #[test]

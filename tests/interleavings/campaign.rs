@@ -12,7 +12,7 @@ const USAGE: &str = "usage: cargo xtask interleavings [--schedules N] [--seed N]
 N is a number such as 5000, 200k or 10M.";
 
 /// The seeds that a thread explores at a time.
-const CHUNK: u64 = 500;
+const CHUNK: u64 = 100;
 /// Campaigns of different seeds share no schedule if they are shorter than this.
 const SEEDS_PER_CAMPAIGN: u64 = 1_000_000_000;
 
@@ -43,10 +43,9 @@ fn replay(seed: u64) -> ExitCode {
 
 fn run(options: &CampaignOptions) -> ExitCode {
     let first = options.seed.wrapping_mul(SEEDS_PER_CAMPAIGN);
-    let end = first.saturating_add(options.count);
     let campaign = Campaign {
         next: AtomicU64::new(first),
-        end,
+        wanted: options.count,
         schedules: AtomicU64::new(0),
         crashes: AtomicU64::new(0),
         failures: Mutex::new(Vec::new()),
@@ -68,7 +67,7 @@ fn run(options: &CampaignOptions) -> ExitCode {
     });
     let failures = campaign.failures.into_inner().unwrap_or_default();
     println!(
-        "{} schedules with {} crashes in {:.0} s, {} broken promises",
+        "{} schedules with {} crashes from seed {first} on, in {:.0} s, {} broken promises",
         campaign.schedules.load(Ordering::Relaxed),
         campaign.crashes.load(Ordering::Relaxed),
         started.elapsed().as_secs_f64(),
@@ -84,21 +83,19 @@ fn run(options: &CampaignOptions) -> ExitCode {
 /// State shared by the threads.
 struct Campaign {
     next: AtomicU64,
-    end: u64,
+    wanted: u64,
     schedules: AtomicU64,
     crashes: AtomicU64,
     failures: Mutex<Vec<Found>>,
 }
 
 impl Campaign {
-    /// Explores chunks of seeds. The first failure ends the campaign.
+    /// Explores chunks of seeds until there are enough schedules with crashes. The first failure ends
+    /// the campaign.
     fn work(&self) {
-        while !self.has_failed() {
+        while !self.has_failed() && self.schedules.load(Ordering::Relaxed) < self.wanted {
             let from = self.next.fetch_add(CHUNK, Ordering::Relaxed);
-            if from >= self.end {
-                return;
-            }
-            match explore(from..(from + CHUNK).min(self.end)) {
+            match explore(from..from + CHUNK) {
                 Ok(explored) => {
                     let Explored { schedules, crashes } = explored;
                     self.schedules.fetch_add(schedules, Ordering::Relaxed);

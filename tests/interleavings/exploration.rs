@@ -1,17 +1,15 @@
 //! Runs the scenarios of many seeds.
 
 use std::any::Any;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dedupstore::store::mutant::{Mutant, plant};
 use dedupstore_tests::crash::Failure;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 
 use crate::schedule::{Position, Schedules};
-use crate::{one_store, shared_store};
+use crate::{block_queue, one_store, server, shared_store};
 
 /// More decisions than any run takes that ends.
 const MOST_DECISIONS: usize = 200_000;
@@ -21,10 +19,19 @@ const STACK_BYTES: usize = 1 << 18;
 /// What was explored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Explored {
-    /// The number of schedules.
+    /// The number of schedules with crashes.
     pub schedules: u64,
     /// The number of states after a crash that were opened.
     pub crashes: u64,
+}
+
+impl Explored {
+    fn with_schedule(self, crashes: u64) -> Self {
+        Explored {
+            schedules: self.schedules + u64::from(crashes > 0),
+            crashes: self.crashes + crashes,
+        }
+    }
 }
 
 /// A broken promise, and the seed that repeats it.
@@ -36,53 +43,79 @@ pub struct Found {
     pub failure: Failure,
 }
 
+/// What runs under a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// A writer and others do anything.
+    OneStore,
+    /// A writer and others meet at one place.
+    Narrow,
+    /// Several clients of a shared store.
+    SharedStore,
+    /// Several clients of a server.
+    Server,
+    /// The queue from the writer to the checkpoint thread, alone.
+    BlockQueue,
+}
+
+impl Scenario {
+    /// The scenarios of successive seeds.
+    const OF_SEEDS: [Scenario; 8] = [
+        Scenario::OneStore,
+        Scenario::Server,
+        Scenario::Narrow,
+        Scenario::OneStore,
+        Scenario::Server,
+        Scenario::Narrow,
+        Scenario::SharedStore,
+        Scenario::BlockQueue,
+    ];
+
+    /// Returns the scenario of a seed.
+    pub fn of(seed: u64) -> Scenario {
+        Scenario::OF_SEEDS[(seed % Scenario::OF_SEEDS.len() as u64) as usize]
+    }
+
+    fn run(self, seed: u64) -> Result<u64, Failure> {
+        match self {
+            Scenario::OneStore => one_store::run_random(seed),
+            Scenario::Narrow => one_store::run_narrow(seed),
+            Scenario::SharedStore => shared_store::run(seed),
+            Scenario::Server => server::run(seed),
+            Scenario::BlockQueue => block_queue::run(seed),
+        }
+    }
+}
+
 /// Runs one schedule per seed on this thread, until the first failure.
-pub fn explore(seeds: Range<u64>) -> Result<Explored, Found> {
+pub fn explore(seeds: impl Iterator<Item = u64> + Send + 'static) -> Result<Explored, Found> {
     let position = Arc::new(Position::default());
     let runner = Runner::new(Schedules::new(seeds, &position), config());
-    let outcome: Arc<Mutex<Result<u64, Failure>>> = Arc::new(Mutex::new(Ok(0)));
+    let outcome = Arc::new(Mutex::new(Ok(Explored::default())));
     let (at, total) = (Arc::clone(&position), Arc::clone(&outcome));
     let scenario = move || {
-        let ended = run(at.seed.load(Ordering::Relaxed));
+        let seed = at.seed.load(Ordering::Relaxed);
+        let ended = Scenario::of(seed).run(seed);
         at.stopped.store(ended.is_err(), Ordering::Relaxed);
         let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
         *total = match (&*total, ended) {
-            (Ok(before), Ok(states)) => Ok(before + states),
-            (_, failed) => failed,
+            (Ok(before), Ok(crashes)) => Ok(before.with_schedule(crashes)),
+            (_, Err(failure)) => Err(failure),
+            (Err(_), Ok(_)) => return,
         };
     };
     let ran = catch_unwind(AssertUnwindSafe(|| runner.run(scenario)));
-    let ran = ran.map_err(|panic| Failure(message_of(panic.as_ref())));
-    let outcome = std::mem::replace(
-        &mut *outcome.lock().unwrap_or_else(PoisonError::into_inner),
-        Ok(0),
-    );
-    let explored = ran.and_then(|schedules| {
-        outcome.map(|crashes| Explored {
-            schedules: schedules as u64,
-            crashes,
-        })
+    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    // After a failure, the threads that are left may wait for ever.
+    let explored = std::mem::replace(&mut *outcome, Ok(Explored::default()));
+    let explored = explored.and_then(|explored| match ran {
+        Ok(_) => Ok(explored),
+        Err(panic) => Err(Failure(message_of(panic.as_ref()))),
     });
     explored.map_err(|failure| Found {
         seed: position.seed.load(Ordering::Relaxed),
         failure,
     })
-}
-
-/// Runs the scenario of a seed, one of which in four has a shared store.
-fn run(seed: u64) -> Result<u64, Failure> {
-    match seed % 4 {
-        3 => shared_store::run(seed),
-        _ => one_store::run(seed),
-    }
-}
-
-/// Returns the failure by which one of these seeds finds a mutant, or None if none does.
-pub fn find_mutant(mutant: Mutant, seeds: Range<u64>) -> Option<Found> {
-    plant(Some(mutant));
-    let explored = explore(seeds);
-    plant(None);
-    explored.err()
 }
 
 fn config() -> Config {

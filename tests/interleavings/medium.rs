@@ -48,11 +48,6 @@ impl Moments {
             .take();
     }
 
-    /// Returns how many moments there were.
-    pub fn count(&self) -> u64 {
-        self.count.load(Ordering::SeqCst)
-    }
-
     /// Lets other threads run. Crashes if it is time.
     fn next(&self) {
         let number = self.count.fetch_add(1, Ordering::SeqCst);
@@ -76,10 +71,40 @@ pub struct ScheduledMedium {
     failing: Option<Arc<FailingCall>>,
 }
 
-/// A call to a log that fails: the rarest ones in a run, and those that matter most.
+/// Calls of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Writes to a log.
+    WriteOfLog,
+    /// Writes to an image.
+    WriteOfImage,
+    /// Syncs of a log.
+    SyncOfLog,
+    /// Syncs of a log by the checkpoint thread.
+    SyncOfLogByCheckpoint,
+}
+
+impl Calls {
+    /// Returns whether a call of the running thread is one of them.
+    fn include(self, file: StoreFile, is_sync: bool) -> bool {
+        let is_log = matches!(file, StoreFile::Log0 | StoreFile::Log1);
+        let is_image = matches!(file, StoreFile::Image0 | StoreFile::Image1);
+        match self {
+            Calls::WriteOfLog => is_log && !is_sync,
+            Calls::WriteOfImage => is_image && !is_sync,
+            Calls::SyncOfLog => is_log && is_sync,
+            Calls::SyncOfLogByCheckpoint => {
+                let thread = shuttle::thread::current();
+                is_log && is_sync && thread.name() == Some("dedupstore checkpoint")
+            }
+        }
+    }
+}
+
+/// A call that fails, once.
 pub struct FailingCall {
-    /// Whether it is a sync, not a write.
-    pub is_sync: bool,
+    /// Which calls are counted.
+    pub calls: Calls,
     /// How many such calls succeed before it.
     pub left: std::sync::atomic::AtomicI64,
 }
@@ -94,7 +119,7 @@ impl ScheduledMedium {
         }
     }
 
-    /// Lets a call to a log fail.
+    /// Lets a call fail.
     pub fn failing(mut self, call: FailingCall) -> Self {
         self.failing = Some(Arc::new(call));
         self
@@ -102,10 +127,9 @@ impl ScheduledMedium {
 
     /// Lets the call that follows fail if it is time.
     fn before_call(&self, file: StoreFile, is_sync: bool) {
-        let is_log = matches!(file, StoreFile::Log0 | StoreFile::Log1);
         let Some(failing) = &self.failing else { return };
-        if is_log && failing.is_sync == is_sync && failing.left.fetch_sub(1, Ordering::SeqCst) == 0
-        {
+        let is_counted = failing.calls.include(file, is_sync);
+        if is_counted && failing.left.fetch_sub(1, Ordering::SeqCst) == 0 {
             let mut disk = self.disk.disk();
             let at_call = disk.calls();
             let kind = FaultKind::Once;

@@ -1,24 +1,25 @@
 //! A writer, its store's threads, readers, and others that sync, on one disk.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use dedupstore::store::{Backing, Durability, OpenOptions, Store, StoreError, SyncHandle};
 use dedupstore::{Fingerprint, Observation, Verdict};
+use dedupstore_tests::crash::Failure;
 use dedupstore_tests::crash::random_crashes::random_surviving;
 use dedupstore_tests::crash::session::{INLINE, Model, check_recovery_within, options};
-use dedupstore_tests::crash::simulated_medium::{Disk, Fault, FaultKind, SimulatedMedium};
-use dedupstore_tests::crash::{FILTERS, Failure};
+use dedupstore_tests::crash::simulated_medium::{Disk, Fault, SimulatedMedium};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shuttle::thread::JoinHandle;
 
-use crate::medium::{FailingCall, Moments, ScheduledMedium};
+use crate::medium::{Moments, ScheduledMedium};
+use crate::plan::{Action, Failing, Plan};
 use crate::readers::{self, Sight};
 
 /// Spreads small numbers over the range of fingerprints.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+const UNREPORTED: &str = "a call failed, and the store did not report it";
 /// How many crashes a run records, besides the one at its end.
 const CRASHES: usize = 3;
 
@@ -30,6 +31,8 @@ pub struct Promises {
     logged: AtomicU64,
     /// The number of changes that a crash of the machine must not undo, by calls that returned.
     acknowledged: AtomicU64,
+    /// Whether another thread was told that a sync has failed.
+    reported: AtomicBool,
     /// Knows the number of durable changes as the store counts it.
     handle: OnceLock<SyncHandle<ScheduledMedium>>,
 }
@@ -50,32 +53,38 @@ struct Crash {
     begun: u64,
 }
 
-/// Runs the scenario of a seed. Returns how many crashed states were opened.
-pub fn run(seed: u64) -> Result<u64, Failure> {
+/// Runs a session of anything. Returns how many crashed states were opened.
+pub fn run_random(seed: u64) -> Result<u64, Failure> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let filter = FILTERS[(rng.next_u64() % FILTERS.len() as u64) as usize];
-    let options = options(filter, 1 + rng.next_u64() % 5);
+    let plan = Plan::random(&mut rng);
+    run(plan, rng)
+}
+
+/// Runs a short session in which threads meet at one place. Returns how many crashed states were
+/// opened.
+pub fn run_narrow(seed: u64) -> Result<u64, Failure> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let plan = Plan::narrow(&mut rng);
+    run(plan, rng)
+}
+
+fn run(mut plan: Plan, mut rng: Xoshiro256PlusPlus) -> Result<u64, Failure> {
+    let filter = plan.filter;
+    let options = options(filter, plan.blocks);
     let mut model = Model::new(&options);
     let disk = SimulatedMedium::with_store(&options).disk().clone();
-    let window_bytes = [0, 320, 2048][(rng.next_u64() % 3) as usize];
-    let disk = SimulatedMedium::holding(disk.with_windows(window_bytes));
+    let disk = SimulatedMedium::holding(disk.with_windows(plan.window_bytes));
     fill(&disk, &mut model, &mut rng)?;
-    let failure = rng.next_u64() % 6;
-    if failure == 0 {
-        let kinds = [FaultKind::Once, FaultKind::Permanent, FaultKind::Short];
-        let at_call = disk.disk().calls() + rng.next_u64() % 150;
-        let kind = kinds[(rng.next_u64() % 3) as usize];
-        disk.disk().set_fault(Some(Fault { at_call, kind }));
-    }
-    let latest = [20, 60, 200, 600][(rng.next_u64() % 4) as usize];
-    let crash_moments = (0..CRASHES).map(|_| rng.next_u64() % latest).collect();
-    let moments = Moments::new(crash_moments);
+    let crash_moments = (0..CRASHES).map(|_| rng.next_u64() % plan.latest_crash);
+    let moments = Moments::new(crash_moments.collect());
     let mut medium = ScheduledMedium::new(disk.clone(), &moments);
-    if failure == 1 {
-        medium = medium.failing(FailingCall {
-            is_sync: rng.next_u64().is_multiple_of(2),
-            left: AtomicI64::new((rng.next_u64() % 8) as i64),
-        });
+    match std::mem::replace(&mut plan.failing, Failing::Nothing) {
+        Failing::Nothing => {}
+        Failing::Any { at_call, kind } => {
+            let at_call = disk.disk().calls() + at_call;
+            disk.disk().set_fault(Some(Fault { at_call, kind }));
+        }
+        Failing::OfKind(call) => medium = medium.failing(call),
     }
     let mut run = Run {
         medium,
@@ -84,6 +93,7 @@ pub fn run(seed: u64) -> Result<u64, Failure> {
             begun: AtomicU64::new(model.len()),
             logged: AtomicU64::new(model.len()),
             acknowledged: AtomicU64::new(model.len()),
+            reported: AtomicBool::new(false),
             handle: OnceLock::new(),
         }),
         sights: Arc::default(),
@@ -108,7 +118,7 @@ pub fn run(seed: u64) -> Result<u64, Failure> {
     let crash = Arc::new(crash);
     moments.on_crash(crash.clone());
     run.crash = Some(crash.clone());
-    let done = run.session();
+    let done = run.session(&plan);
     run.crash = None;
     moments.end();
     done?;
@@ -167,38 +177,33 @@ struct Run {
 }
 
 impl Run {
-    fn pick(&mut self, below: u64) -> u64 {
-        self.rng.next_u64() % below
-    }
-
     /// Opens the store, uses it, and closes or drops it.
-    fn session(&mut self) -> Result<(), Failure> {
-        let durability = match self.pick(8) {
-            0 => Durability::Every,
-            1 | 2 => Durability::None,
-            _ => Durability::Interval(Duration::from_secs(1)),
-        };
+    fn session(&mut self, plan: &Plan) -> Result<(), Failure> {
         let opening = OpenOptions::new()
-            .durability(durability)
+            .durability(plan.durability)
             .backing(Backing::Anonymous)
-            .verify_first(self.pick(3) > 0);
+            .verify_first(plan.verify_first);
         let store = match opening.open_on(self.medium.clone()) {
             Ok(store) => store,
             Err(error) => return self.expected(error),
         };
-        let done = self.use_and_end(store, durability);
-        let threads = std::mem::take(&mut self.threads);
-        for thread in threads {
-            let joined = thread.join();
-            joined.map_err(|_| Failure("a thread panicked".to_owned()))?;
-        }
+        let done = self.use_and_end(store, plan);
+        self.join_threads()?;
         done
+    }
+
+    fn join_threads(&mut self) -> Result<(), Failure> {
+        let threads = std::mem::take(&mut self.threads);
+        threads.into_iter().try_for_each(|thread| {
+            let joined = thread.join();
+            joined.map_err(|_| Failure("a thread panicked".to_owned()))
+        })
     }
 
     fn use_and_end(
         &mut self,
         mut store: Store<ScheduledMedium>,
-        durability: Durability,
+        plan: &Plan,
     ) -> Result<(), Failure> {
         match store.sync_handle() {
             Ok(handle) => {
@@ -206,28 +211,38 @@ impl Run {
             }
             Err(error) => return self.expected(error),
         }
-        for _ in 0..4 + self.pick(10) {
-            if let Err(error) = self.act(&mut store, durability)? {
+        for &action in &plan.actions {
+            if let Err(error) = self.act(&mut store, action)? {
                 self.expected(error)?;
                 return all_calls_fail(&mut store);
             }
+            let must_sync = plan.durability == Durability::Every;
+            if must_sync && store.durable_sequence() < store.sequence() {
+                return Err(Failure("a call returned before its sync".to_owned()));
+            }
         }
         let sequence = self.model.len();
-        match self.pick(3) {
-            0 => {
+        match plan.closes {
+            false => {
                 drop(store);
                 if !self.has_failed() {
                     self.promises.logged.store(sequence, Ordering::Relaxed);
                 }
             }
-            _ => match store.close() {
-                Ok(()) if self.has_failed() => {
-                    let message = "a call failed, and the store did not report it";
-                    return Err(Failure(message.to_owned()));
+            true => {
+                let had_failed = self.has_failed();
+                match store.close() {
+                    Ok(()) if had_failed => return Err(Failure(UNREPORTED.to_owned())),
+                    Ok(()) => self.acknowledge(sequence),
+                    Err(error) => return self.expected(error),
                 }
-                Ok(()) => self.acknowledge(sequence),
-                Err(error) => return self.expected(error),
-            },
+                self.join_threads()?;
+                // Another thread may sync after the store, and learn of the failure instead of it.
+                let is_reported = self.promises.reported.load(Ordering::Relaxed);
+                if self.has_failed() && !is_reported {
+                    return Err(Failure(UNREPORTED.to_owned()));
+                }
+            }
         }
         Ok(())
     }
@@ -236,46 +251,37 @@ impl Run {
     fn act(
         &mut self,
         store: &mut Store<ScheduledMedium>,
-        durability: Durability,
+        action: Action,
     ) -> Result<Result<(), StoreError>, Failure> {
-        match self.pick(24) {
-            0..5 => return self.observe(store, true),
-            5..10 => return self.observe(store, false),
-            10..12 if store.filter().can_forget() => return self.forget(store),
-            10..12 => return self.observe_singly(store),
-            12 | 13 => match store.sync() {
-                Ok(()) => self.acknowledge(self.model.len()),
-                Err(error) => return Ok(Err(error)),
-            },
-            14 => match store.wait_durable(self.model.len()) {
-                Ok(()) => {
-                    self.acknowledge(self.model.len());
-                    if let Some(crash) = &self.crash {
-                        crash();
-                    }
-                }
-                Err(error) => return Ok(Err(error)),
-            },
-            15..18 => return Ok(store.begin_checkpoint()),
-            18 => match store.checkpoint() {
-                Ok(()) => self.acknowledge(self.model.len()),
-                Err(error) => return Ok(Err(error)),
-            },
-            19..21 => return Ok(self.start_syncing(store)),
-            _ => self.start_reading(),
+        let done = match action {
+            Action::Observe { pending, count } => return self.observe(store, pending, count),
+            Action::Forget if store.filter().can_forget() => return self.forget(store),
+            Action::Forget => return self.observe_singly(store),
+            Action::Sync => store.sync(),
+            Action::WaitDurable => store.wait_durable(self.model.len()),
+            Action::BeginCheckpoint => return Ok(store.begin_checkpoint()),
+            Action::Checkpoint => store.checkpoint(),
+            Action::StartSyncing => return Ok(self.start_syncing(store)),
+            Action::StartReading => {
+                self.start_reading();
+                return Ok(Ok(()));
+            }
+        };
+        if done.is_ok() {
+            self.acknowledge(self.model.len());
+            if let (Action::WaitDurable, Some(crash)) = (action, &self.crash) {
+                crash();
+            }
         }
-        if durability == Durability::Every && store.durable_sequence() < store.sequence() {
-            return Err(Failure("a call returned before its sync".to_owned()));
-        }
-        Ok(Ok(()))
+        Ok(done)
     }
 
     fn observe(
         &mut self,
         store: &mut Store<ScheduledMedium>,
         pending: bool,
+        count: usize,
     ) -> Result<Result<(), StoreError>, Failure> {
-        let count = [1, 3, 12, 40][self.pick(4) as usize];
         let (observations, expected): (Vec<_>, Vec<_>) =
             (0..count).map(|_| self.next_observation()).unzip();
         self.begin();
@@ -300,7 +306,7 @@ impl Run {
         &mut self,
         store: &mut Store<ScheduledMedium>,
     ) -> Result<Result<(), StoreError>, Failure> {
-        for _ in 0..3 + self.pick(5) {
+        for _ in 0..3 + self.rng.next_u64() % 5 {
             let (observation, expected) = self.next_observation();
             self.begin();
             match store.observe_one(observation) {
@@ -333,12 +339,13 @@ impl Run {
         let (promises, sequence) = (Arc::clone(&self.promises), self.model.len());
         let crash = self.crash.clone();
         self.threads.push(shuttle::thread::spawn(move || {
-            if handle.sync().is_ok() {
-                promises.acknowledged.fetch_max(sequence, Ordering::Relaxed);
-                // The worst moment: nothing else has reached the disk since.
-                if let Some(crash) = crash {
-                    crash();
-                }
+            if handle.sync().is_err() {
+                return promises.reported.store(true, Ordering::Relaxed);
+            }
+            promises.acknowledged.fetch_max(sequence, Ordering::Relaxed);
+            // The worst moment: nothing else has reached the disk since.
+            if let Some(crash) = crash {
+                crash();
             }
         }));
         Ok(())

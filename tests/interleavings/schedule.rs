@@ -8,8 +8,12 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
-/// The longest time between two changes of a priority, in decisions.
-const LONGEST_RUN: u64 = 400;
+/// The longest time between two changes of a priority, in decisions: one of these per schedule.
+const LONGEST_RUNS: [u64; 4] = [10, 30, 100, 400];
+/// The delayed threads are among the first of a run, so many.
+const DELAYED_TASKS: u64 = 8;
+/// The logarithm of the latest decision of a thread at which it is delayed.
+const LOG_OF_LATEST_DELAY: u64 = 8;
 
 /// How far the schedules have come.
 #[derive(Debug, Default)]
@@ -20,10 +24,9 @@ pub struct Position {
     pub stopped: AtomicBool,
 }
 
-/// A schedule for each seed of a range.
+/// A schedule per seed.
 pub struct Schedules {
-    next_seed: u64,
-    end_seed: u64,
+    seeds: Box<dyn Iterator<Item = u64> + Send>,
     position: Arc<Position>,
     rng: Xoshiro256PlusPlus,
     strategy: Strategy,
@@ -37,24 +40,36 @@ enum Strategy {
     Persistent(u8),
     /// The one with the highest priority. Priorities are random, and at random times the running
     /// thread gets the lowest one: so one thread is delayed at one place until all others wait. This
-    /// is probabilistic concurrency testing, by Burckhardt and others (ASPLOS 2010).
+    /// is probabilistic concurrency testing, by Burckhardt and others (ASPLOS 2010). In other schedules
+    /// only a few threads are delayed, each once, at one of its first decisions: a thread that makes
+    /// few decisions is delayed at each of them as often as one that makes many.
     Priorities(Priorities),
 }
 
-#[derive(Default)]
 struct Priorities {
     /// A smaller number is a higher priority.
     of_task: HashMap<TaskId, u64>,
     lowest: u64,
+    /// The longest time between two changes; None if there are none but the delays.
+    longest_run: Option<u64>,
     until_change: u64,
+    delays: Vec<Delay>,
+}
+
+/// A thread gets the lowest priority after so many of its decisions.
+struct Delay {
+    task: usize,
+    left: u64,
 }
 
 impl Schedules {
-    /// Returns the schedules of a range of seeds.
-    pub fn new(seeds: std::ops::Range<u64>, position: &Arc<Position>) -> Self {
+    /// Returns the schedules of these seeds.
+    pub fn new(
+        seeds: impl Iterator<Item = u64> + Send + 'static,
+        position: &Arc<Position>,
+    ) -> Self {
         Schedules {
-            next_seed: seeds.start,
-            end_seed: seeds.end,
+            seeds: Box::new(seeds),
             position: Arc::clone(position),
             rng: Xoshiro256PlusPlus::seed_from_u64(0),
             strategy: Strategy::Uniform,
@@ -64,18 +79,22 @@ impl Schedules {
 
 impl Scheduler for Schedules {
     fn new_execution(&mut self) -> Option<Schedule> {
-        let seed = self.next_seed;
-        if seed >= self.end_seed || self.position.stopped.load(Ordering::Relaxed) {
+        if self.position.stopped.load(Ordering::Relaxed) {
             return None;
         }
-        self.next_seed += 1;
+        let seed = self.seeds.next()?;
         self.position.seed.store(seed, Ordering::Relaxed);
         // Not the numbers that the scenario of this seed draws.
         self.rng = Xoshiro256PlusPlus::seed_from_u64(!seed);
-        self.strategy = match self.rng.next_u64() % 4 {
+        let random = self.rng.next_u64();
+        self.strategy = match random % 6 {
             0 => Strategy::Uniform,
             1 => Strategy::Persistent(100 + (self.rng.next_u64() % 150) as u8),
-            _ => Strategy::Priorities(Priorities::default()),
+            2 | 3 => {
+                let longest = LONGEST_RUNS[(random >> 8) as usize % LONGEST_RUNS.len()];
+                Strategy::Priorities(Priorities::changing(longest))
+            }
+            _ => Strategy::Priorities(Priorities::delaying(&mut self.rng)),
         };
         Some(Schedule::new(seed))
     }
@@ -117,6 +136,50 @@ impl Scheduler for Schedules {
 }
 
 impl Priorities {
+    fn changing(longest_run: u64) -> Self {
+        Priorities {
+            of_task: HashMap::new(),
+            lowest: 0,
+            longest_run: Some(longest_run),
+            until_change: 0,
+            delays: Vec::new(),
+        }
+    }
+
+    fn delaying(rng: &mut Xoshiro256PlusPlus) -> Self {
+        let delays = (0..1 + rng.next_u64() % 3).map(|_| {
+            let magnitude = 1 << (rng.next_u64() % LOG_OF_LATEST_DELAY);
+            Delay {
+                task: (rng.next_u64() % DELAYED_TASKS) as usize,
+                left: magnitude + rng.next_u64() % magnitude,
+            }
+        });
+        Priorities {
+            longest_run: None,
+            delays: delays.collect(),
+            ..Priorities::changing(0)
+        }
+    }
+
+    /// Returns whether it is time to lower the priority of the running thread.
+    fn changes(&mut self, rng: &mut Xoshiro256PlusPlus, current: TaskId) -> bool {
+        let mut changes = false;
+        for delay in &mut self.delays {
+            if delay.task == usize::from(current) && delay.left > 0 {
+                delay.left -= 1;
+                changes |= delay.left == 0;
+            }
+        }
+        if let Some(longest) = self.longest_run {
+            if self.until_change == 0 {
+                self.until_change = 1 + rng.next_u64() % longest;
+                changes = true;
+            }
+            self.until_change -= 1;
+        }
+        changes
+    }
+
     fn choose(
         &mut self,
         rng: &mut Xoshiro256PlusPlus,
@@ -124,17 +187,13 @@ impl Priorities {
         current: Option<TaskId>,
         is_yielding: bool,
     ) -> Option<TaskId> {
-        if self.until_change == 0 || is_yielding {
-            if let Some(current) = current {
-                // Lower than any random one.
-                self.lowest += 1;
-                self.of_task.insert(current, (1 << 32) + self.lowest);
-            }
-            if !is_yielding {
-                self.until_change = 1 + rng.next_u64() % LONGEST_RUN;
-            }
+        if let Some(current) = current
+            && (self.changes(rng, current) || is_yielding)
+        {
+            // Lower than any random one.
+            self.lowest += 1;
+            self.of_task.insert(current, (1 << 32) + self.lowest);
         }
-        self.until_change = self.until_change.saturating_sub(1);
         tasks.min_by_key(|task| {
             *self
                 .of_task

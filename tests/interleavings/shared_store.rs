@@ -8,15 +8,16 @@ use std::time::Duration;
 use dedupstore::store::{
     Backing, CreateOptions, Durability, OpenOptions, SharedStore, StoreError, shard_of,
 };
-use dedupstore::{Fingerprint, Observation, Verdict, state_digest};
+use dedupstore::{Fingerprint, Observation, Verdict};
 use dedupstore_tests::crash::Failure;
 use dedupstore_tests::crash::random_crashes::random_surviving;
-use dedupstore_tests::crash::session::{INLINE, SEED};
+use dedupstore_tests::crash::session::SEED;
 use dedupstore_tests::crash::simulated_medium::{Disk, SimulatedMedium};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::medium::{Moments, ScheduledMedium};
+use crate::recovered_keys::{KeysOfClient, check};
 
 const SHARDS: usize = 2;
 /// How many crashes a run records, besides the one at its end.
@@ -42,7 +43,7 @@ struct Crash {
 pub fn run(seed: u64) -> Result<u64, Failure> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let blocks = 1 + rng.next_u64() % 3;
-    let options = CreateOptions::new("bloom:k=3")
+    let options = CreateOptions::new("bloom:k=6")
         .map_err(|error| Failure(error.to_string()))?
         .memory_bits(blocks * 65_000)
         .seed(SEED)
@@ -172,47 +173,23 @@ impl Client {
 impl Crash {
     /// Checks that each shard recovers a prefix of each client's keys, with all that were
     /// acknowledged, and exactly the state that these keys give.
-    fn check(
+    fn check<'a>(
         &self,
         options: &CreateOptions,
-        clients: &[Client],
+        clients: &'a [Client],
         rng: &mut Xoshiro256PlusPlus,
     ) -> Result<(), Failure> {
         for (shard, disk) in self.disks.iter().enumerate() {
             let surviving = random_surviving(disk, rng);
-            let here =
-                |message: String| Failure(format!("shard {shard}, {surviving:?}: {message}"));
-            let medium = SimulatedMedium::holding(disk.after_crash(surviving));
-            let store = INLINE.open_on(medium);
-            let store = store.map_err(|error| here(format!("opening failed: {error}")))?;
-            let mut model = options
-                .in_memory()
-                .map_err(|error| here(error.to_string()))?;
-            for (client, known) in clients.iter().zip(&self.known) {
-                let keys = client.keys.iter().enumerate();
-                let mut missing = false;
-                for (index, &key) in keys.filter(|(_, key)| shard_of(**key, SHARDS) == shard) {
-                    let index = index as u64;
-                    let found = store.contains_fingerprint(key).is_seen();
-                    if found && missing {
-                        return Err(here("a key is recovered, and one before it is not".into()));
-                    }
-                    missing |= !found;
-                    if missing && index < *known.start() {
-                        return Err(here("an acknowledged key is lost".into()));
-                    }
-                    if found && index >= *known.end() {
-                        return Err(here("a key is there that nobody observed".into()));
-                    }
-                    if found {
-                        model.observe_one(key.into());
-                    }
-                }
-            }
-            let found = state_digest(store.region(), store.registers());
-            if found != state_digest(model.region(), model.registers()) {
-                return Err(here("the state is not that of the recovered keys".into()));
-            }
+            let of_client = |(client, known): (&'a Client, &RangeInclusive<u64>)| {
+                let keys = (0..).zip(&client.keys);
+                let keys = keys.filter(|(_, key)| shard_of(**key, SHARDS) == shard);
+                let (keys, known) = (keys.collect(), known.clone());
+                KeysOfClient { keys, known }
+            };
+            let clients: Vec<_> = clients.iter().zip(&self.known).map(of_client).collect();
+            check(disk.after_crash(surviving), options, &clients)
+                .map_err(|failure| failure.at(format!("shard {shard}, {surviving:?}")))?;
         }
         Ok(())
     }

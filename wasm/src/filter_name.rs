@@ -46,7 +46,7 @@ pub fn short_name(spec: &FilterSpec) -> String {
     let base = NAMES
         .iter()
         .find(|it| it.0 == name)
-        .map_or_else(|| name.to_uppercase(), |it| it.1.to_owned());
+        .map_or_else(|| name.to_ascii_uppercase(), |it| it.1.to_owned());
     let shown: Vec<String> = spec
         .values()
         .filter(|(parameter, value)| {

@@ -110,6 +110,12 @@ impl KeyChoice {
         KeyReader::of(self.rule.clone())
     }
 
+    /// A reader of fields, for other parts of a line than its key.
+    #[cfg(feature = "all-filters")]
+    pub fn reader_of_fields(fields: &Fields) -> Result<KeyReader, String> {
+        Ok(KeyReader::of(KeyRule::from(select_fields(fields)?)))
+    }
+
     /// A reader of the same keys with another normalization.
     pub fn reader_with(&self, normalization: Normalization) -> KeyReader {
         let mut rule = self.rule.clone();

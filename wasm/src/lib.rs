@@ -26,11 +26,12 @@ mod registry;
 mod setting_error;
 mod simulator;
 mod stores;
+mod subjects;
 mod suggested_memory;
 mod watched_filter;
 mod weighted;
 
-pub use advice::{Advice, AdviceRequirements, Adviser, Estimate, Preference};
+pub use advice::{Advice, AdviceRequirements, Adviser, EnoughForBounds, Estimate, Preference};
 pub use calculator::{CalculatedFilter, CalculatorInput, calculate_filter, calculated_filters};
 pub use curves::{Curves, FilterCurves, Measures, Rates};
 pub use generate::generate;
@@ -47,6 +48,10 @@ pub use registry::{
 };
 pub use simulator::{RunResults, Simulator};
 pub use stores::{MissingBytes, StoreBuilder, StoreFileSize, StoreInspector, StorePart};
+pub use subjects::{
+    GrowthPoint, GrowthResult, SliceOutcome, SlicesResult, Subject, SubjectResult, SubjectRun,
+    TreeLevel, TreeOutcome, TreesResult, WindowOutcome, WindowSpan, WindowsResult,
+};
 pub use watched_filter::{
     CellDetails, CellLayout, KeyEvidence, Mistake, MistakeList, ObservedKey, WatchedFilter,
     WatchedState,

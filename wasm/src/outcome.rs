@@ -59,7 +59,7 @@ pub struct PredictedRates {
     pub fnr: f64,
     /// The formula's name and source.
     pub by: &'static str,
-    /// "exact", "an approximation" or "an upper bound".
+    /// How exact the formula is, after "It is".
     pub trust: &'static str,
     /// Where the formula is loose.
     pub loose: &'static str,
@@ -103,7 +103,7 @@ impl PredictedRates {
             fnr: prediction.fnr,
             by: prediction.by,
             trust: match prediction.trust {
-                Trust::Exact => "exact",
+                Trust::Exact => "exact for a stream that does not change, in many cells",
                 Trust::Approximation => "an approximation",
                 Trust::Bound => "an upper bound",
             },

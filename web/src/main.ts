@@ -17,10 +17,10 @@ import { LogInput } from './setup/log-input.js';
 import { LogPartInput } from './setup/log-part-input.js';
 import { MemoryInput } from './setup/memory-input.js';
 import { SeedInput } from './setup/seed-input.js';
-import { generateCommand } from './setup/samples.js';
 import { type LinkSettings, readLink, writeLink } from './setup/share-link.js';
 import { StoreDownload } from './store/download.js';
 import { StoreInspectSection } from './store/inspect-section.js';
+import { SubjectSection } from './subjects/section.js';
 import { find, withCode } from './ui/element.js';
 
 /** The sample that is run when the page opens. */
@@ -43,8 +43,13 @@ const log = new LogInput(queries, {
   showError,
 });
 const part = new LogPartInput();
+/** Resolves when the filters of the complete engine have been offered. */
+let allFilters = Promise.resolve();
 const filters = new FilterList({
-  needMore: () => queries.requestComplete(),
+  needMore() {
+    queries.requestComplete();
+    return allFilters;
+  },
   changed: () => race.settingsChanged(),
   unknown: (specs) => nameUnknown(specs.map((spec) => `filter=${spec}`)),
 });
@@ -54,10 +59,11 @@ const advice = new AdviceView({
     const settled = await key.settled();
     return { log: content, name, key: settled, part: part.part(), memoryBits: memory.bits() };
   },
-  useFilters(specs) {
-    filters.restore(specs);
+  async useFilters(specs) {
+    await filters.restore(specs);
     exportView.select(specs[0]);
     race.start();
+    showAnswer();
   },
   showError,
 });
@@ -66,6 +72,7 @@ const exportView = new ExportView(currentLink);
 const race = new Race({
   settings: readForm,
   shown: (distinct) => memory.setDistinct(distinct),
+  finished: () => subjects.refresh(),
   showError,
   inside: new InsideView(),
   hero: new Hero(),
@@ -80,6 +87,11 @@ const calculator = new CalculatorSection(queries, {
     return { ...request, filters: request.filters.map(({ filter }) => filter) };
   },
   use,
+});
+
+const subjects = new SubjectSection({
+  source: () => race.shown,
+  loadSample: (id) => void log.loadSample(id),
 });
 
 keepForOfflineUse();
@@ -113,7 +125,7 @@ queries
   .catch((error: Error) => showError(error.message));
 
 queries.completeRequested = () => {
-  queries
+  allFilters = queries
     .ask({ kind: 'filters' })
     .then(({ filters: all }) => {
       filters.offer(all);
@@ -137,7 +149,7 @@ for (const event of ['input', 'change']) {
 }
 
 async function readForm(): Promise<RaceSettings> {
-  const { name, content } = log.log();
+  const { name, content, preparation } = log.log();
   const settled = await key.settled();
   const memoryBits = memory.bits();
   return {
@@ -153,7 +165,7 @@ async function readForm(): Promise<RaceSettings> {
     keyLabel: key.label,
     keyOptions: key.options,
     weightedOptions: key.weightedOptions,
-    generate: log.sample === null ? null : generateCommand(log.sample),
+    preparation,
   };
 }
 
@@ -172,11 +184,17 @@ function currentLink(): string {
 }
 
 /** Takes a filter and its memory over into the settings, and runs them. */
-function use({ filter, memoryBits }: FilterSetting): void {
+async function use({ filter, memoryBits }: FilterSetting): Promise<void> {
   memory.restore(memoryBits);
-  filters.ensure(filter);
+  await filters.ensure(filter);
   exportView.select(filter);
   race.start();
+  showAnswer();
+}
+
+/** The button that started the run may be far from its answer. */
+function showAnswer(): void {
+  find('answer', HTMLElement).scrollIntoView();
 }
 
 /** Applies the settings of a link. Names what it does not understand. */
@@ -189,7 +207,7 @@ function apply(link: LinkSettings): void {
     seed.restore(link.seed);
   }
   if (link.filters.length > 0) {
-    filters.restore(link.filters);
+    void filters.restore(link.filters);
   }
   if (link.key !== null) {
     key.restore(link.key, link.sample !== null || !log.isChosen);

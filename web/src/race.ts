@@ -9,8 +9,9 @@ import type { Hero } from './inside/hero.js';
 import type { InsideView } from './inside/view.js';
 import type { MapSection } from './map/section.js';
 import { PaceControls } from './results/pace-controls.js';
-import { RunView } from './results/run-view.js';
+import { RunView, scope } from './results/run-view.js';
 import { keysPerSampledKey, markSample } from './setup/log-part-input.js';
+import type { SubjectSource } from './subjects/section.js';
 import type { StoreDownload } from './store/download.js';
 import { find } from './ui/element.js';
 import { InvalidInput } from './ui/invalid-input.js';
@@ -31,8 +32,8 @@ export interface RaceSettings {
   keyOptions: string[];
   /** The same with those for the importance of lines. */
   weightedOptions: string[];
-  /** The command that generates the log; null if it is not a sample. */
-  generate: string | null;
+  /** What to do in a shell so that the log is there; null if it is a file of the user's. */
+  preparation: string | null;
 }
 
 export interface RaceHost {
@@ -40,6 +41,8 @@ export interface RaceHost {
   settings(): Promise<RaceSettings>;
   /** Called with the number of distinct keys of the log, as far as it is known. */
   shown(distinct: number): void;
+  /** Called after a run with complete results. */
+  finished(): void;
   showError(message: string): void;
   inside: InsideView;
   hero: Hero;
@@ -63,6 +66,8 @@ export class Race {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The settings of the complete results that are shown. */
   #shownSettings = '';
+  /** The run of these results. */
+  #shown: SubjectSource | undefined;
 
   constructor(host: RaceHost) {
     this.#host = host;
@@ -71,6 +76,11 @@ export class Race {
 
   get map(): MapSection {
     return this.#host.map;
+  }
+
+  /** The run whose complete results are shown. */
+  get shown(): SubjectSource | undefined {
+    return this.#shown;
   }
 
   /** Allows runs: the form is complete. */
@@ -144,15 +154,21 @@ export class Race {
   }
 
   #startRun(settings: RaceSettings, text: string, isLiveSample: boolean): void {
-    const { request, keyLabel, keyOptions, weightedOptions, generate } = settings;
+    const { request, keyLabel, keyOptions, weightedOptions, preparation } = settings;
     const { inside, hero, map, exportView, storeDownload } = this.#host;
     this.#request = request;
     this.#pace.reset();
     this.#view.begin(request, keyLabel);
     storeDownload.offer(undefined);
     const files = request.log.map(({ name }) => name);
-    const exported = { seed: request.seed, keyOptions, weightedOptions, files, generate };
+    const exported = { seed: request.seed, keyOptions, weightedOptions, files, preparation };
+    let isOffered = false;
     const update = (snapshot: Snapshot) => {
+      if (!isOffered) {
+        // Not before there are results: a run that fails leaves everything as it was.
+        inside.offer(request);
+        isOffered = true;
+      }
       this.#latest = snapshot;
       this.#shownSettings = '';
       markSample(request.part);
@@ -173,6 +189,8 @@ export class Race {
         hero.show(request);
         storeDownload.offer(request);
         this.#pace.control(undefined);
+        this.#shown = { request, scope: scope(request, keyLabel), keyOptions, preparation };
+        this.#host.finished();
         this.#runAgainIfChanged();
       },
       failed: (message) => {
@@ -189,7 +207,6 @@ export class Race {
       },
     });
     this.#pace.control(this.#run);
-    inside.offer(request);
   }
 
   #runAgainIfChanged(): void {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startBrowser } from './browser.mjs';
-import { SAMPLE_LINES, advise, generateSample } from './command-line.mjs';
+import { SAMPLE_LINES, advise, generateSample, simulate } from './command-line.mjs';
 
 /** @typedef {import('./playground.mjs').Playground} Playground */
 
@@ -73,6 +73,15 @@ test('advice for each preference, with bounds and with costs', async () => {
     await page.getByLabel('Repeats let through, at most').fill('0.01');
     await assertSameAdvice(playground, log, ['--memory', '2KiB', ...requirements, '--max-fnr', '0.01%', ...field]);
     assert.equal(await page.locator('#advice-answer').getAttribute('data-keeps-bounds'), 'false');
+    // The memory with which the limits are kept, and that much less does not keep them.
+    const sentence = (await page.locator('.advice-sentence').innerText()).replaceAll('\u00a0', ' ');
+    const [, filter = ''] = /kept in about [\d.]+ KiB, with (\S+?)\.$/.exec(sentence) ?? [];
+    const memoryBits = Number(await page.locator('.advice-sentence [data-bits]').getAttribute('data-bits'));
+    const rates = (/** @type {number} */ bits) => simulate(log, [filter], { memoryBits: bits, seed: 0, key: field })[0];
+    const enough = rates(memoryBits);
+    assert.ok((enough?.fpr ?? 1) <= 0.005 && (enough?.fnr ?? 1) <= 0.0001, `${sentence} ${JSON.stringify(enough)}`);
+    const less = rates(8 * Math.round((memoryBits * 0.8) / 8));
+    assert.ok((less?.fpr ?? 0) > 0.005 || (less?.fnr ?? 0) > 0.0001, JSON.stringify(less));
   });
 });
 
@@ -87,6 +96,15 @@ test('the recommended filters can be run, and a link restores the requirements',
     await getAdvice(playground);
     const recommended = (await shownEstimates(playground)).map(({ filter }) => filter);
     await page.getByRole('button', { name: 'Use these filters' }).click();
+    // They run, their answer comes into view, and the recommended one is in the commands.
+    await page.waitForFunction(
+      (count) => document.querySelectorAll('#comparison tbody tr').length === count,
+      recommended.length,
+    );
+    await playground.finished();
+    const top = await page.locator('#answer').evaluate((answer) => answer.getBoundingClientRect().top);
+    assert.ok(top < 200, `the answer is ${top} pixels down`);
+    assert.ok((await page.locator('#export-commands').innerText()).includes(`--filter ${recommended[0]} `));
     await playground.run();
     const run = (await playground.outcomes()).map(({ filter }) => filter);
     assert.deepEqual(run, recommended);

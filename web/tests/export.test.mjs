@@ -81,5 +81,19 @@ test('the properties of a log', async () => {
     assert.deepEqual(gaps, ['125.0\u00a0%', '2 to 350.0\u00a0%', '4 to 725.0\u00a0%']);
     const top = await page.locator('#top-keys tbody tr').first().locator('th, td').allTextContents();
     assert.deepEqual(top, ['a', '4', '57.1\u00a0%']);
+    const distances = await page.locator('#gaps tbody tr').evaluateAll((rows) =>
+      rows.map((row) => {
+        const [bar, text] = [row.querySelector('meter'), row].map((it) => it?.getBoundingClientRect());
+        return Math.abs((bar?.top ?? 0) + (bar?.bottom ?? 0) - (text?.top ?? 0) - (text?.bottom ?? 0)) / 2;
+      }),
+    );
+    assert.ok(distances.every((pixels) => pixels < 2), `bars beside their text: ${distances}`);
+    // On a phone, the ends of keys are not cut: keys of one site differ there.
+    await page.setViewportSize({ width: 390, height: 800 });
+    await playground.loadSample();
+    const cut = await page.locator('#top-keys tbody th').evaluateAll((keys) =>
+      keys.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length,
+    );
+    assert.equal(cut, 0);
   });
 });

@@ -56,3 +56,17 @@ test('parts of a link that are not understood are named', async () => {
     await message.filter({ hasText: 'filter=blum:k=3' }).waitFor();
   });
 });
+
+test('a link with one filter that is not among the first ones', async () => {
+  for (const filter of ['dsqf', 'fpbuffer', 'recent', 'window']) {
+    await visit(async (playground) => {
+      const { page } = playground;
+      await page.goto(`${new URL('/', page.url())}#filter=${filter}&sample=crawl`);
+      await page.reload();
+      await page.locator(`#comparison tbody tr[data-filter^="${filter}:"]`).waitFor();
+      await playground.finished();
+      assert.equal((await playground.outcomes()).length, 1);
+      assert.equal(await page.locator('#link-message').innerText(), '');
+    });
+  }
+});

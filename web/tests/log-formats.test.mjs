@@ -90,6 +90,9 @@ test('pasted lines, and a compressed log', async () => {
     await page.getByRole('button', { name: 'Use these lines' }).click();
     await playground.examined();
     await assertSameResults(playground, Buffer.from('a\nb\na\n'), []);
+    const commands = (await page.locator('#export-commands').innerText()).split('\n');
+    assert.equal(commands[0], '# Save the pasted lines as pasted-lines.txt.');
+    assert.match(commands.at(-1) ?? '', /^dedupstore filter seen\.dds pasted-lines\.txt$/);
     const log = generateSample('Crawl');
     await playground.choose(file('crawl.log.gz', gzipSync(log)));
     await page.locator('#key-preview li', { hasText: 'https://' }).first().waitFor();

@@ -5,7 +5,7 @@
 /** @param {Playground} playground */
 export async function runAllFilters(playground) {
   await playground.loadSample();
-  await playground.page.getByRole('button', { name: 'Add all filters' }).click();
+  await playground.addAllFilters();
   await playground.run();
 }
 

@@ -198,6 +198,24 @@ test('playing can be paused, stepped, and started over', async () => {
   });
 });
 
+test('a failed run leaves the filter that is shown', async () => {
+  await visit(async (playground) => {
+    const { page } = playground;
+    await playground.loadSample('Click stream');
+    await page.getByRole('button', { name: 'Next line' }).click();
+    const summary = page.locator('#inside-summary', { hasText: 'Line 1,' });
+    await summary.waitFor();
+    await page.getByLabel('Which part of a line').selectOption({ label: 'A JSON path…' });
+    await page.locator('#key-text').fill('nowhere');
+    await playground.start();
+    await playground.message.filter({ hasText: /No line of clicks\.jsonl has this key/ }).waitFor();
+    await playground.assertOutdated();
+    assert.ok(await summary.isVisible());
+    await page.getByRole('button', { name: 'Next line' }).click();
+    await page.locator('#inside-summary', { hasText: 'Line 2,' }).waitFor();
+  });
+});
+
 test('the keyboard reaches all controls', async () => {
   await visit(async (playground) => {
     const { page } = playground;
@@ -225,7 +243,7 @@ test('the keyboard reaches all controls', async () => {
 test('every filter has a drawing and three explanations', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await page.getByRole('button', { name: 'Add all filters' }).click();
+    await playground.addAllFilters();
     const cards = page.locator('.filter-card');
     for (const card of await cards.all()) {
       assert.equal(await card.locator('.filter-drawing').isVisible(), false);

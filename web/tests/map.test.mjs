@@ -37,7 +37,7 @@ test('values of a parameter, without impossible settings', async () => {
     const { page } = playground;
     await playground.loadSample();
     await playground.setMemory(1, 'KiB');
-    await page.getByRole('button', { name: 'Add all filters' }).click();
+    await playground.addAllFilters();
     await playground.run();
     /** @param {string} label */
     const draw = async (label) => {

@@ -6,6 +6,8 @@ import { COMPARED, INITIAL_MEMORY_BITS, SAMPLES } from './command-line.mjs';
 /** @typedef {import('./command-line.mjs').Outcome} Outcome */
 /** @typedef {{ name: string, mimeType: string, buffer: Buffer }} UploadedFile */
 
+/** The number of filters that the page has at first. */
+const FIRST_FILTERS = 5;
 /** A loaded machine needs this long for a log of some 50 MB. */
 const RUN_MILLISECONDS = 60_000;
 
@@ -142,6 +144,15 @@ export class Playground {
     await this.page.getByRole('button', { name: 'Draw the map' }).click();
     await this.page.locator('.map-point').first().waitFor();
     return filters;
+  }
+
+  /** Adds all filters; most of them are loaded then. */
+  async addAllFilters() {
+    await this.page.getByRole('button', { name: 'Add all filters' }).click();
+    await this.page.waitForFunction((first) => {
+      const offered = document.querySelectorAll('#filter-choice option').length;
+      return offered > first && document.querySelectorAll('.filter-card').length >= offered;
+    }, FIRST_FILTERS);
   }
 
   /** Waits until the results are those of the settings in the form. */

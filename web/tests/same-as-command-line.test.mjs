@@ -64,7 +64,7 @@ async function assertSameAsCommandLine(playground, file, settings) {
 test('the sample, with all filters and default parameters', async () => {
   await visit(async (playground) => {
     await playground.loadSample();
-    await playground.page.getByRole('button', { name: 'Add all filters' }).click();
+    await playground.addAllFilters();
     await playground.run();
     const choices = playground.page.locator('#filter-choice option');
     assert.equal((await playground.outcomes()).length, await choices.count());

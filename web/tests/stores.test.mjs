@@ -172,7 +172,7 @@ test('a store with URL clean-up records it', async () => {
 test('a store of every filter, checked by the command line', async () => {
   await visit(async (playground) => {
     const { page } = playground;
-    await page.getByRole('button', { name: 'Add all filters' }).click();
+    await playground.addAllFilters();
     await playground.loadSample('Click stream');
     await playground.run();
     const rows = await playground.outcomes();

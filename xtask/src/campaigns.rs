@@ -8,7 +8,7 @@ pub fn crash(options: &[&str]) -> Outcome {
     run_release("crash laboratory", target, options)
 }
 
-/// Explores the interleavings of a store's threads.
+/// Explores the interleavings of the threads of stores and servers.
 pub fn interleavings(options: &[&str]) -> Outcome {
     let mut command = cargo(&["run", "--release", "--quiet"]);
     command.args(["--package", "dedupstore-interleavings"]);
@@ -48,12 +48,19 @@ pub fn serve(options: &[&str]) -> Outcome {
 /// Measures a store on Redis beside SADD. The processor time is that of the server, so the client
 /// need not be optimized.
 pub fn cluster_bench(options: &[&str]) -> Outcome {
+    cluster_example("cluster_bench", options)
+}
+
+/// Kills masters and clients of a store on Redis.
+pub fn cluster_campaign(options: &[&str]) -> Outcome {
+    cluster_example("cluster_campaign", options)
+}
+
+fn cluster_example(name: &str, options: &[&str]) -> Outcome {
     crate::redis_clients::ensure_server()?;
     let mut command = cargo(&["run", "--quiet", "--package", "dedupstore-cluster"]);
-    command
-        .args(["--example", "cluster_bench", "--"])
-        .args(options);
-    run("cluster bench", command)
+    command.args(["--example", name, "--"]).args(options);
+    run(name, command)
 }
 
 /// Plants mistakes in the engine and counts those that the tests notice.

@@ -27,13 +27,15 @@ cargo xtask COMMAND
   bench         [--short]  run the benchmarks and write docs/BENCHMARKS.md; --short takes 3 minutes
                 and only prints
   crash         [--states N] [--seed N] [--replay SEED]  run the crash laboratory; N is like 10M
-  interleavings [--schedules N] [--seed N] [--replay SEED]  explore the interleavings of a store's
-                threads, with crashes
+  interleavings [--schedules N] [--seed N] [--replay SEED]  explore the interleavings of the
+                threads of stores and servers, with crashes
   sanitize      [thread] [address] [miri]  run tests under sanitizers and Miri; needs nightly Rust
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
-  cluster-bench  [scale µS BYTES]  measure a store on Redis beside SADD, or print the table of
-                docs/SCALE.md from these figures
+  cluster-bench  [scale [--OPTION VALUE…]]  measure a store on Redis beside SADD, or print the tables
+                of docs/SCALE.md, whose assumptions are the options
+  cluster-campaign  [--cases N] [--seed N] [--replay SEED]  kill masters and clients of a store on
+                Redis; no acknowledged key may be lost
   fuzz          [TARGET…] [--seconds N] [--help]  feed hostile bytes to every parser
   mutants       [--seed N] [--count N] [--minutes N]  plant mistakes in the engine and count those
                 that the native tests notice
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
         ["cluster-bench", ref options @ ..] => campaigns::cluster_bench(options),
+        ["cluster-campaign", ref options @ ..] => campaigns::cluster_campaign(options),
         ["fuzz", ref options @ ..] => fuzz::run(options),
         ["mutants", ref options @ ..] => campaigns::mutants(options),
         ["fmt"] => format::write(),

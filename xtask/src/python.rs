@@ -88,6 +88,7 @@ pub fn test() -> Outcome {
 
 /// Builds the command line, which tests of `Store.connect` serve stores with, and runs the tests.
 pub fn build_and_test() -> Outcome {
+    crate::redis_clients::ensure_server()?;
     prepare()?;
     let build = cargo(&["build", "--quiet", "--package", "dedupstore-cli"]);
     run("command line", build)?;

@@ -118,5 +118,8 @@ fn miri() -> Outcome {
     test.arg("--").args(MIRI_TESTS);
     // Without isolation: tests read the clock and the environment.
     test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    // Each case of a property takes seconds.
+    test.env("PROPTEST_CASES", "8");
+    test.env("PROPTEST_FAILURE_PERSISTENCE", "off");
     run("Miri", test)
 }

@@ -6,9 +6,8 @@ use std::time::Instant;
 use crate::step::{self, Outcome, cargo};
 use crate::{browser, format, package, page, python, redis_clients, wasm};
 
-/// Packages that only the format check covers: their dependencies take minutes to build. The fuzz
-/// targets are run by `cargo xtask fuzz` and `cargo test -p dedupstore-fuzz`.
-const EXCLUDED: [&str; 3] = ["dedupstore-benches", "dedupstore-fuzz", "bindings"];
+/// Packages that only the format check covers: their dependencies take minutes to build.
+const EXCLUDED: [&str; 2] = ["dedupstore-benches", "bindings"];
 
 /// Runs the steps. Independent ones run at the same time. Cargo allows one build at a time per
 /// target directory, so the native tests, the bindings generator and the page's engine each

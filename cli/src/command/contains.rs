@@ -17,8 +17,8 @@ use crate::key_report::{KeyReport, Print, Words};
 use crate::lookup_time::{LookupTime, LookupTimeArguments};
 use crate::missing_keys;
 use crate::missing_times::{self, MissingTimes, Treatment};
+use crate::remote_address::address_of;
 use crate::remote_lookup;
-use crate::remote_store::address_of;
 use crate::standard_error;
 
 /// Look up keys without recording them

@@ -10,6 +10,8 @@ use dedupstore_view::forgetting;
 
 use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
+use crate::cluster_arguments::{self, ClusterArguments};
+use crate::cluster_report;
 use crate::command::advise::Prefer;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
@@ -23,6 +25,7 @@ use crate::log_sample::{self, LogSample};
 use crate::missing_importance;
 use crate::open_store;
 use crate::output::Output;
+use crate::remote_address::{RemoteAddress, address_of};
 use crate::standard_error;
 use crate::value_parsers;
 
@@ -36,7 +39,8 @@ use crate::value_parsers;
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The path of the store; it must not exist. End the name in .dds, so that `filter`
-    /// recognizes it as a store
+    /// recognizes it as a store. An address as in redis://127.0.0.1:7000/links creates a store on
+    /// Redis
     #[arg(value_name = "STORE")]
     store: PathBuf,
 
@@ -78,6 +82,9 @@ pub struct Arguments {
     #[command(flatten)]
     key: KeyArguments,
 
+    #[command(flatten)]
+    cluster: ClusterArguments,
+
     /// The size of each of the two logs; a full log causes a checkpoint [default: the size of
     /// the memory, from 1MiB to 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = value_parsers::size)]
@@ -114,9 +121,18 @@ Examples:
   dedupstore create links.dds --for links.tsv --memory 1MiB --field 1 --importance-field 2
   dedupstore create pages.dds --field 7 --normalize whatwg
   dedupstore create pages.dds --window 7d --field 7 --time-field 4
-  dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1";
+  dedupstore create links.dds --memory 1GiB --filter stable:k=2,p=4,max=1
+  dedupstore create redis://127.0.0.1:7000/links --slices 16 --memory 1GiB";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
+    if let Some(address) = address_of(&arguments.store).transpose()? {
+        return create_remote(address, &arguments, global.quiet);
+    }
+    if arguments.cluster.is_given() {
+        let text =
+            "--slices and --rule are for a store on Redis, as in redis://127.0.0.1:7000/links";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let mut rule = arguments.key.rule()?;
     let (options, mut reasons) = choice(&arguments, global.quiet)?;
     let spec = options.spec().cloned().unwrap_or_default();
@@ -172,6 +188,40 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         }),
         written => written,
     }
+}
+
+/// Creates a store on Redis.
+fn create_remote(
+    address: RemoteAddress,
+    arguments: &Arguments,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let RemoteAddress::Cluster(address, access) = address else {
+        let text = "`dedupstore serve` creates its stores itself, on first use or by BF.RESERVE";
+        return Err(Failure::Usage(text.to_owned()));
+    };
+    let given = [
+        (arguments.expect.is_some(), "--expect"),
+        (arguments.grow_to.is_some(), "--grow-to"),
+        (arguments.fpr.is_some(), "--fpr"),
+        (arguments.log.is_some(), "--for"),
+        (arguments.prefer.is_some(), "--prefer"),
+        (arguments.max_fpr.is_some(), "--max-fpr"),
+        (arguments.log_size.is_some(), "--log-size"),
+    ];
+    if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::Usage(format!(
+            "{option} is not for a store on Redis; give --memory and --slices"
+        )));
+    }
+    let (filter, key) = (&arguments.filter, &arguments.key);
+    let store = cluster_arguments::create(&address, *access, filter, key, arguments.cluster)?;
+    if quiet {
+        return Ok(());
+    }
+    let mut output = Output::standard()?;
+    output.text(&format!("{}\n", cluster_report::created(&store)))?;
+    output.flush()
 }
 
 /// Removes a store whose creation cannot be reported: the caller takes that for a failure, and

@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use dedupstore::store::{CreateOptions, Durability, StoreError};
 use dedupstore::{ByteSize, DEFAULT_MEMORY, SeenSet};
-use dedupstore_server::ServerAddress;
 use dedupstore_view::CreateCommand;
 
 use crate::cli::GlobalArguments;
+use crate::cluster_arguments::{self, AcknowledgementArguments};
 use crate::default_filter;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
@@ -24,8 +24,10 @@ use crate::machine_clock::TimeSource;
 use crate::memory_backend::MemoryBackend;
 use crate::metrics;
 use crate::open_store::{self, Opening};
+use crate::remote_address::{RemoteAddress, address_of};
 use crate::remote_backend::RemoteBackend;
-use crate::remote_store::{RemoteStore, address_of};
+use crate::remote_store::RemoteStore;
+use crate::standard_error;
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
 use crate::wait::Wait;
@@ -38,7 +40,7 @@ const MOST_CHOSEN_THREADS: usize = 8;
 #[derive(Debug, Args)]
 #[command(long_about = long_about(), after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A store, whose name ends in .dds, or the address of one on a server, as in
+    /// A store, whose name ends in .dds, or the address of one on a server or on Redis, as in
     /// redis://127.0.0.1:6379/links; then files to read; `-` is standard input [default: standard
     /// input]
     #[arg(value_name = "STORE|FILE")]
@@ -103,6 +105,14 @@ pub struct Arguments {
     #[arg(long, value_name = "every|TIME|none", value_parser = value_parsers::durability)]
     sync: Option<Durability>,
 
+    /// A local store in front of one on Redis: it answers repeats without a message. Created if it
+    /// does not exist, with --memory or 64MiB
+    #[arg(long, value_name = "STORE", help_heading = "Redis")]
+    leaf: Option<PathBuf>,
+
+    #[command(flatten)]
+    acknowledgement: AcknowledgementArguments,
+
     /// Print statistics as one JSON object on standard error at the end
     #[arg(long, value_name = "FORMAT")]
     pub stats: Option<StatsFormat>,
@@ -150,7 +160,24 @@ Examples:
   dedupstore filter pages.dds --warc uri crawl-*.warc.gz > new.warc
   find . -type f -print0 | dedupstore filter -z
   dedupstore filter redis://127.0.0.1:6379/links links.txt   a store that `serve` has open
+  dedupstore filter redis://127.0.0.1:7000/links --leaf local.dds   a store on Redis Cluster
   dedupstore filter -d links.txt | sort | uniq -c    count the repeats of each line";
+
+/// What to say about options that a store elsewhere does not know.
+struct OtherOptions {
+    is_serve: bool,
+    hint: &'static str,
+}
+
+const ON_A_SERVER: OtherOptions = OtherOptions {
+    is_serve: true,
+    hint: "is not for a store on a server; give it to `dedupstore serve`, or to BF.RESERVE",
+};
+
+const ON_REDIS: OtherOptions = OtherOptions {
+    is_serve: false,
+    hint: "is not for a store on Redis; `dedupstore create --help` shows what is recorded there",
+};
 
 /// The form of the statistics.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -169,10 +196,40 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
     let run = FilterRun::new(inputs, &arguments, store.as_deref(), global.quiet);
     let address = store.as_deref().and_then(address_of).transpose()?;
     let (outcome, rule) = match store {
-        Some(_) if let Some(address) = address.clone() => {
-            let mut backend = arguments.remote(address)?;
+        Some(_) if let Some(RemoteAddress::Serve(address)) = address.clone() => {
+            arguments.check_remote(&ON_A_SERVER)?;
+            let create = !arguments.no_create && !arguments.dry_run;
+            let store = RemoteStore::open(address, create)?;
+            let mut backend = RemoteBackend::new(store, arguments.dry_run);
             let rule = backend.rule(&key)?;
             (run.filter(&mut backend, &rule, None)?, rule)
+        }
+        Some(_) if let Some(RemoteAddress::Cluster(address, access)) = address.clone() => {
+            arguments.check_remote(&ON_REDIS)?;
+            let opening = cluster_arguments::Opening {
+                filter: &arguments.filter,
+                key: &arguments.key,
+                leaf: arguments.leaf.as_deref(),
+                acknowledgement: arguments.acknowledgement,
+                create: !arguments.no_create && !arguments.dry_run,
+                dry_run: arguments.dry_run,
+                quiet: global.quiet,
+            };
+            let mut backend = opening.open(address, *access)?;
+            let rule = backend.rule(&key)?;
+            let outcome = run.filter(&mut backend, &rule, None);
+            let messages = backend.close();
+            let outcome = outcome?;
+            if !global.quiet {
+                messages?.into_iter().for_each(standard_error::message);
+            }
+            (outcome, rule)
+        }
+        _ if let Some(option) = arguments.redis_option() => {
+            return Err(Failure::Usage(format!(
+                "{option} needs a store on Redis; name its address before the files, for example \
+                 redis://127.0.0.1:7000/links"
+            )));
         }
         None if let Some(option) = arguments.store_option() => {
             return Err(Failure::Usage(format!(
@@ -280,28 +337,33 @@ impl Arguments {
         }
     }
 
-    /// Connects to a store on a server.
-    fn remote(&self, address: ServerAddress) -> Result<RemoteBackend, Failure> {
+    /// Checks that no option is given that a server or Redis does not know.
+    fn check_remote(&self, others: &OtherOptions) -> Result<(), Failure> {
         let given = [
             (self.sync.is_some(), "--sync"),
             (self.wait.is_given(), "--wait"),
             (self.max_fpr.is_some(), "--max-fpr"),
-            (self.filter.memory.is_some(), "--memory"),
-            (self.filter.filter.is_some(), "--filter"),
-            (self.filter.window.is_some(), "--window"),
-            (self.filter.seed.is_some(), "--seed"),
+            (self.filter.window.is_some() && others.is_serve, "--window"),
+            (self.filter.memory.is_some() && others.is_serve, "--memory"),
+            (self.filter.filter.is_some() && others.is_serve, "--filter"),
+            (self.filter.seed.is_some() && others.is_serve, "--seed"),
         ];
-        if let Some((_, option)) = given.into_iter().find(|(is_given, _)| *is_given) {
-            return Err(Failure::Usage(format!(
-                "{option} is not for a store on a server; give it to `dedupstore serve`, or to \
-                 BF.RESERVE"
-            )));
+        let given = given
+            .into_iter()
+            .find_map(|(is_given, name)| is_given.then_some(name));
+        match given.or_else(|| self.redis_option().filter(|_| others.is_serve)) {
+            Some(option) => Err(Failure::Usage(format!("{option} {}", others.hint))),
+            None => Ok(()),
         }
-        let create = !self.no_create && !self.dry_run;
-        Ok(RemoteBackend::new(
-            RemoteStore::open(address, create)?,
-            self.dry_run,
-        ))
+    }
+
+    /// Returns an option that was given and is only for a store on Redis.
+    fn redis_option(&self) -> Option<&'static str> {
+        match (&self.leaf, self.acknowledgement.is_given()) {
+            (Some(_), _) => Some("--leaf"),
+            (None, true) => Some("--replicas or --on-disk"),
+            (None, false) => None,
+        }
     }
 
     /// Returns an option that was given and has no meaning without a store.

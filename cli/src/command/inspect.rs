@@ -6,17 +6,19 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use dedupstore::store::{Inspection, StoreError, inspect, inspect_exactly};
-use dedupstore_server::{Client, ServerAddress};
+use dedupstore_cluster::ClusterStore;
+use dedupstore_server::Client;
 use dedupstore_view::{Rates, inspection_report, printable_json};
 use serde_json::{Value, json};
 
 use crate::cli::GlobalArguments;
 use crate::closed_pipe;
+use crate::cluster_report;
 use crate::color::{self, Color};
 use crate::error::Failure;
 use crate::leftovers;
 use crate::output::Output;
-use crate::remote_store::address_of;
+use crate::remote_address::{RemoteAddress, address_of};
 use crate::value_parsers;
 
 /// Show a store's filter, sizes, counts and error rates, even while it is in use
@@ -65,7 +67,7 @@ const SMALL_BYTES: u64 = 128 << 20;
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
     if let Some(address) = address_of(path).transpose()? {
-        return inspect_remote(&address, &arguments);
+        return inspect_remote(address, &arguments);
     }
     leftovers::report(path, global.quiet);
     let mut output = Output::standard()?;
@@ -101,15 +103,29 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
 }
 
 /// Shows a store on a server.
-fn inspect_remote(address: &ServerAddress, arguments: &Arguments) -> Result<(), Failure> {
+fn inspect_remote(address: RemoteAddress, arguments: &Arguments) -> Result<(), Failure> {
     if arguments.watch.is_some() || arguments.exact {
         let text =
             "--watch and --exact are not for a store on a server, whose figures are those of now";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let failed = |error| Failure::server(address)(error);
-    let mut client = Client::connect(address).map_err(failed)?;
-    let text = client.inspect(arguments.json).map_err(failed)?;
+    let text = match address {
+        RemoteAddress::Serve(address) => {
+            let failed = |error| Failure::server(&address)(error);
+            let mut client = Client::connect(&address).map_err(failed)?;
+            client.inspect(arguments.json).map_err(failed)?
+        }
+        RemoteAddress::Cluster(address, access) => {
+            let failed = |error| Failure::cluster(&address)(error);
+            let mut store = ClusterStore::open(&address, *access).map_err(failed)?;
+            let warnings = store.warnings();
+            let inspection = store.inspect().map_err(failed)?;
+            match arguments.json {
+                true => inspection.to_json(&address, &warnings).to_string(),
+                false => cluster_report::as_text(&address, &inspection, &warnings),
+            }
+        }
+    };
     let mut output = Output::standard()?;
     output.text(&text)?;
     if !text.ends_with('\n') {

@@ -238,12 +238,12 @@ fn bloom_widths(bits_per_key: Option<f64>) -> Vec<u64> {
     ((0.7 * best).max(1.0) as u64..=(1.4 * best) as u64 + 1).collect()
 }
 
-/// Returns the widest fingerprints for which a table of 95 % load has room, and narrower ones for
+/// Returns the widest fingerprints for which a table of 98 % load has room, and narrower ones for
 /// small tables, of which a larger part is not for keys. None if the number of keys is unknown: a
 /// full table records no more keys.
 fn table_widths(bits_per_key: Option<f64>) -> Vec<u64> {
-    const LOAD: f64 = 0.95;
-    const METADATA_BITS: f64 = 2.125;
+    const LOAD: f64 = 0.98;
+    const METADATA_BITS: f64 = 2.3;
     let widest = bits_per_key.map_or(0.0, |bits| LOAD * bits - METADATA_BITS);
     let widest = widest.clamp(0.0, 32.0) as u64;
     (widest.saturating_sub(2).max(1)..=widest).rev().collect()

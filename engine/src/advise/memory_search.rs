@@ -54,13 +54,26 @@ impl<'a> MemorySearch<'a> {
         filter: &FilterSpec,
         max_error: f64,
     ) -> Result<Option<RequiredMemory>, CreateError> {
+        self.least_where(filter, |found| found.error <= max_error)
+    }
+
+    /// Returns the least memory with which the rates are good enough; None if no memory is enough.
+    ///
+    /// # Errors
+    /// If the system has less memory than the filter needs.
+    pub fn least_where(
+        &self,
+        filter: &FilterSpec,
+        is_enough: impl Fn(&RequiredMemory) -> bool,
+    ) -> Result<Option<RequiredMemory>, CreateError> {
+        let is_enough = |found: &Option<RequiredMemory>| found.as_ref().is_some_and(&is_enough);
         let keys = self.first.iter().filter(|&&first| first).count().max(1) as f64;
         let least = MIN_MEMORY_BITS as f64;
         let most = (keys * MOST_BITS_PER_KEY).max(least);
         let mut bits = (keys * FIRST_BITS_PER_KEY).clamp(least, most);
         let mut not_enough = least;
         let mut found = self.run(filter, bits)?;
-        while !is_enough(found, max_error) {
+        while !is_enough(&found) {
             if bits >= most {
                 return Ok(None);
             }
@@ -71,7 +84,7 @@ impl<'a> MemorySearch<'a> {
         while not_enough == least && bits > least {
             let below = (bits / 2.0).max(least);
             let tried = self.run(filter, below)?;
-            if !is_enough(tried, max_error) {
+            if !is_enough(&tried) {
                 not_enough = below;
                 break;
             }
@@ -80,7 +93,7 @@ impl<'a> MemorySearch<'a> {
         while bits / not_enough > PRECISION {
             let middle = libm::sqrt(bits * not_enough);
             let tried = self.run(filter, middle)?;
-            match is_enough(tried, max_error) {
+            match is_enough(&tried) {
                 true => (bits, found) = (middle, tried),
                 false => not_enough = middle,
             }
@@ -110,10 +123,6 @@ impl<'a> MemorySearch<'a> {
             fnr: summary.fnr.unwrap_or(0.0),
         }))
     }
-}
-
-fn is_enough(found: Option<RequiredMemory>, max_error: f64) -> bool {
-    found.is_some_and(|found| found.error <= max_error)
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
+use super::union::unite_bits;
 use super::{
     BuildError, CellLayout, Evidence, EvidenceCell, Filter, FilterSpec, Observation, Registers,
     Verdict,
@@ -139,6 +140,8 @@ impl Filter for Admit {
         ],
     };
 
+    const MERGES: bool = true;
+
     fn build(spec: &FilterSpec, memory_bits: u64) -> Result<Self, BuildError> {
         Ok(Admit {
             k: spec.integer("k") as u32,
@@ -219,6 +222,25 @@ impl Filter for Admit {
         let (at, probes) = self.lines.locate(fingerprint);
         let line = &region[at..at + CACHE_LINE_BYTES];
         Verdict::seen_if(all_set(line, self.bits(probes)))
+    }
+
+    /// Takes the union of the bits, so that every key of either filter is reported as Seen. What new
+    /// keys weigh is what they weighed in both.
+    fn merge(
+        &self,
+        region: &mut [u8],
+        registers: &mut Registers,
+        other: &[u8],
+        other_registers: &Registers,
+    ) -> Result<(), &'static str> {
+        unite_bits(self, region, registers, other, other_registers);
+        let lines = region.chunks_exact(CACHE_LINE_BYTES);
+        let rates = lines.map(|line| self.line_rate(line)).sum();
+        let (own, others) = (registers.own_mut(), other_registers.own());
+        own[NEW_WEIGHT] = own[NEW_WEIGHT].saturating_add(others[NEW_WEIGHT]);
+        own[NEW] += others[NEW];
+        own[RATES] = rates;
+        Ok(())
     }
 
     fn cell_layout(&self) -> CellLayout {

@@ -4,6 +4,7 @@ use super::sample_mask::SampleMask;
 use super::{Filter, LoggedObservations, Observation, Registers, Verdict};
 use crate::prefetch;
 use crate::region::Region;
+use crate::rng::Generator;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{LineVectors, VectorWork, Vectors};
 
@@ -148,20 +149,18 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
     let generator_at = |index: usize| start.ahead(index as u64 * filter.draws());
     let worthwhile = prefetch::is_worthwhile(region.bytes().len());
     let later = |index: usize| observations.get(index).filter(|_| worthwhile);
-    let ask = |region: &R, index: usize| {
-        if let Some(later) = later(index) {
-            filter.prefetch(region.bytes(), generator_at(index), later.fingerprint);
-        }
-    };
     // Past the end of the batch, there is nothing to prefetch.
-    (0..LOOKAHEAD).for_each(|i| ask(region, i));
+    for i in 0..LOOKAHEAD {
+        prefetch_for(filter, region, generator_at(i), later(i));
+    }
     // Dependent memory of the first keys is not prefetched: what it depends on has not arrived.
     let burst = prefetch_burst(filter);
     let mut new = 0;
     let mut first = 0;
     while first < observations.len() {
         for i in first..first + burst {
-            ask(region, i + LOOKAHEAD);
+            let index = i + LOOKAHEAD;
+            prefetch_for(filter, region, generator_at(index), later(index));
         }
         for i in first..first + burst {
             if let Some(soon) = later(i + DEPENDENT_LOOKAHEAD) {
@@ -181,6 +180,20 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
     }
     registers.count_new(new, generator_at(observations.len()));
     shared.clone_from(registers);
+}
+
+/// Prefetches memory for an observation. A closure would not be inlined if the filter computes much
+/// for it, and not be compiled for the instructions of the loop.
+#[inline(always)]
+fn prefetch_for<F: Filter, R: Region + ?Sized>(
+    filter: &F,
+    region: &R,
+    generator: Generator,
+    observation: Option<&Observation>,
+) {
+    if let Some(it) = observation {
+        filter.prefetch(region.bytes(), generator, it.fingerprint);
+    }
 }
 
 /// Observes what a log recorded.

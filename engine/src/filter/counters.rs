@@ -1,5 +1,7 @@
 //! The k counters of a key: what the counting and the stable Bloom filter share.
 
+use std::ops::Range;
+
 use super::{CellLayout, Evidence, Verdict};
 use crate::bytes::{PackedCells, read_u64};
 use crate::fingerprint::Fingerprint;
@@ -90,6 +92,59 @@ impl Counters {
         values
     }
 
+    /// Changes a counter. Returns its value before and after that.
+    #[inline(always)]
+    pub fn change<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        index: u64,
+        change: impl Fn(u32) -> u32,
+    ) -> (u32, u32) {
+        self.packed.change(region, index, change)
+    }
+
+    /// Calls a function with each counter above 0 and its value, in order, until it returns false. The
+    /// first counter is a multiple of 16, so their bits begin with a byte, and narrow ones are read
+    /// 32 at a time.
+    #[inline(always)]
+    pub fn for_each_in_use(
+        &self,
+        region: &[u8],
+        counters: Range<u64>,
+        mut function: impl FnMut(u64, u32) -> bool,
+    ) {
+        let width_bits = self.width_bits();
+        let mut first = counters.start;
+        while first < counters.end {
+            let end = counters.end.min(first + 32);
+            let at = self.packed.byte_of(first);
+            if let Some(bytes) = region.get(at..at + 16)
+                && width_bits <= 4
+            {
+                let bits = (end - first) as u32 * width_bits;
+                let all = u128::from(read_u64(bytes, 8)) << 64 | u128::from(read_u64(bytes, 0));
+                let word = all & (u128::MAX >> (u128::BITS - bits));
+                let mut in_use = lowest_bits_in_use(word, width_bits);
+                while in_use != 0 {
+                    let shift = in_use.trailing_zeros();
+                    in_use &= in_use - 1;
+                    let value = (word >> shift) as u32 & ((1 << width_bits) - 1);
+                    if !function(first + u64::from(shift / width_bits), value) {
+                        return;
+                    }
+                }
+            } else {
+                for counter in first..end {
+                    let value = self.get(region, counter);
+                    if value != 0 && !function(counter, value) {
+                        return;
+                    }
+                }
+            }
+            first = end;
+        }
+    }
+
     /// Returns the positions of a key.
     #[inline(always)]
     pub fn positions(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u64> + use<> {
@@ -154,5 +209,53 @@ impl Counters {
 
     pub fn evidence(&self, region: &[u8], fingerprint: Fingerprint) -> Evidence {
         Evidence::of_counters(&self.packed, region, &mut self.positions(fingerprint))
+    }
+}
+
+/// Returns the lowest bit of each counter above 0, for counters of up to four bits.
+#[inline(always)]
+fn lowest_bits_in_use(word: u128, width_bits: u32) -> u128 {
+    let (bits, lowest) = match width_bits {
+        1 => (word, u128::MAX),
+        2 => (word | word >> 1, u128::MAX / 3),
+        // The last two bits are no counter.
+        3 => (word | word >> 1 | word >> 2, (u128::MAX >> 2) / 7),
+        _ => {
+            let pairs = word | word >> 1;
+            (pairs | pairs >> 2, u128::MAX / 15)
+        }
+    };
+    bits & lowest
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn counters_in_use_are_found_in_order(
+            max in 1u16..40, count in 1u64..200, start in 0u64..12, groups in 1u64..9, stop_after in 0usize..40,
+            values in proptest::collection::vec((any::<u64>(), any::<u16>()), 0..120),
+        ) {
+            let counters = Counters::with_count(1, max, count);
+            let mut region = vec![0u8; counters.region_bytes() as usize];
+            for (at, value) in values {
+                counters.set(&mut region[..], at % count, u32::from(value) % (u32::from(max) + 1));
+            }
+            let start = start.min((count - 1) / 16);
+            let range = 16 * start..count.min(16 * start + 16 * groups);
+            let mut found = Vec::new();
+            counters.for_each_in_use(&region, range.clone(), |at, value| {
+                found.push((at, value));
+                found.len() <= stop_after
+            });
+            let all = range.map(|at| (at, counters.get(&region, at)));
+            let expected: Vec<_> =
+                all.filter(|&(_, value)| value > 0).take(stop_after + 1).collect();
+            prop_assert_eq!(found, expected);
+        }
     }
 }

@@ -25,17 +25,20 @@
 //!
 //! The importance of a cell is that of the last key (`weight=current`) or the sum over all keys so
 //! far (`weight=cumulative`), at most 65,535. Weights are whole numbers, 2^20 ÷ importance, so
-//! that every target chooses the same cells. Sums and minima of 16 cells, of 16 such nodes and so
-//! on make each choice O(log n); [`importance_cells`](super::importance_cells) says what that
-//! costs in memory, all of which counts as the filter's.
+//! that every target chooses the same cells. To choose by weight, units of 32,768 cells are drawn
+//! until one is hit, and sums of weights lead to the cell in it
+//! ([`weighted_index`](super::weighted_index)). The least cells stand in a list in the registers,
+//! which is filled by [minima](super::minimum_index) of costs. Both take O(log n) at most.
+//! [`importance_cells`](super::importance_cells) says what they cost in memory, all of which counts
+//! as the filter's.
 //!
 //! **Paper.** Boraskar, "An Importance-Aware Bloom Filter for Set Membership Queries in Streaming
 //! Data", 2010. Its Table 1 names six combinations IBF1 to IBF6: `ibf1` to `ibf6` here.
 //!
 //! **Departures.** Algorithms 5 to 7 print `i = i + 1` where an empty cell is chosen, which
 //! deletes from fewer than P cells. We follow the text: exactly P cells above 0, while there are
-//! so many. If a draw chooses a cell again, a number derived from it chooses among the others, so
-//! that each observation consumes P draws. Of equally important cells, `min` takes the first. An
+//! so many. If a draw misses, or chooses a cell again, numbers derived from it are used, so that each
+//! observation consumes P draws. Of equally important cells, `min` takes the first. An
 //! importance of 0 counts as 1, and one above `top` as `top`.
 //! Algorithm 2 overwrites a counter even if it holds more (`keep=new`); the paper's tables follow
 //! from keeping the larger value (`keep=larger`).
@@ -43,11 +46,12 @@
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
-use super::importance_cells::{Choice, ImportanceCells, Index, Scheme};
-use super::index_levels::FANOUT;
-use super::minimum_index::{Least, MAX_LEAST, MinimumIndex, first_least};
+use super::importance_cells::{ImportanceCells, Index, Scheme};
+use super::least_list::LeastList;
+use super::minimum_index::MinimumIndex;
 use super::parameter::Parameter;
-use super::weighted_index::{Search, WeightedIndex};
+use super::weighted_choice::{Choice, MAX_CHOICES};
+use super::weighted_index::WeightedIndex;
 use super::{
     BuildError, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers, Verdict,
 };
@@ -56,7 +60,12 @@ use crate::region::Region;
 use crate::rng::Generator;
 
 /// The largest P: the chosen cells are collected before any of them changes.
-const MAX_P: usize = MAX_LEAST;
+const MAX_P: usize = MAX_CHOICES;
+/// P up to here is faster than more.
+const USUAL_P: usize = 8;
+/// For how many cells more than the next observation needs the list of the least is filled: their
+/// memory then arrives before they are chosen.
+const LISTED_AHEAD: usize = 16;
 
 /// The geometry of an importance-aware Bloom filter.
 #[derive(Clone, Debug)]
@@ -107,8 +116,8 @@ impl Ibf {
         let importance = importance.clamp(1, self.top);
         let value = self.inserted_value(importance);
         for cell in self.cells.counters.positions(fingerprint) {
-            let value = match self.keeps_larger {
-                true => value.max(self.cells.value(region.bytes(), cell)),
+            let value = |old: u32| match self.keeps_larger {
+                true => value.max(old),
                 false => value,
             };
             let weight = |old: u16| match self.is_cumulative {
@@ -127,7 +136,6 @@ impl Ibf {
         registers: &mut Registers,
         generator: Generator,
     ) {
-        let scheme = self.cells.scheme();
         match self.cells.index() {
             Index::None => {
                 for cell in self.random_cells(generator) {
@@ -135,15 +143,13 @@ impl Ibf {
                 }
             }
             Index::Weighted(index) => {
-                let mut choices = [Choice::default(); MAX_P];
-                let choices = &mut choices[..self.p];
-                let are_distinct = scheme != Scheme::Probabilistic;
-                let count = self.choose(region.bytes(), index, generator, choices, are_distinct);
-                for choice in &choices[..count] {
-                    self.lower(region, registers, choice.cell);
+                // Short arrays for the usual P: clearing long ones takes time.
+                match self.p <= USUAL_P {
+                    true => self.delete_weighted::<USUAL_P, R>(region, registers, index, generator),
+                    false => self.delete_weighted::<MAX_P, R>(region, registers, index, generator),
                 }
             }
-            Index::Minimum(index) if scheme == Scheme::MinimumPriority => {
+            Index::Minimum(index) if self.cells.scheme() == Scheme::MinimumPriority => {
                 self.delete_by_priority(region, registers, index);
             }
             Index::Minimum(index) => self.delete_least(region, registers, index),
@@ -156,87 +162,33 @@ impl Ibf {
         (0..self.p as u64).map(move |i| reduce(generator.draw(i), cells))
     }
 
+    /// Lowers the value of a cell. Returns what it is then.
     #[inline(always)]
-    fn lower<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, cell: u64) {
-        let value = self.cells.value(region.bytes(), cell);
-        if value > 0 {
-            let lowered = match self.resets_to_zero {
-                true => 0,
-                false => value - 1,
-            };
-            self.cells.set_value(region, registers, cell, lowered);
-        }
+    fn lower<R: Region + ?Sized>(
+        &self,
+        region: &mut R,
+        registers: &mut Registers,
+        cell: u64,
+    ) -> u32 {
+        (self.cells).lower(region, registers, cell, self.resets_to_zero)
     }
 
-    /// Chooses cells by their weights. Returns how many there are, fewer only if no more cells
-    /// have a weight.
+    /// Deletes from P cells, at most `ROOM`, that are chosen by their weights.
     #[inline(always)]
-    fn choose(
+    fn delete_weighted<const ROOM: usize, R: Region + ?Sized>(
         &self,
-        region: &[u8],
+        region: &mut R,
+        registers: &mut Registers,
         index: &WeightedIndex,
         generator: Generator,
-        choices: &mut [Choice],
-        are_distinct: bool,
-    ) -> usize {
-        let total = index.total(region);
-        if total == 0 {
-            return 0;
+    ) {
+        let mut choices = [Choice::default(); ROOM];
+        let choices = &mut choices[..self.p];
+        let count = (self.cells).choose::<ROOM>(region.bytes(), index, generator, choices);
+        for choice in &choices[..count] {
+            self.lower(region, registers, choice.cell);
         }
-        let mut searches = [Search::default(); MAX_P];
-        let searches = &mut searches[..choices.len()];
-        for (search, i) in searches.iter_mut().zip(0..) {
-            *search = Search::new(reduce(generator.draw(i), total));
-        }
-        index.find_groups(region, searches);
-        for search in &*searches {
-            self.cells.prefetch_group(region, search.group);
-        }
-        for (choice, search) in choices.iter_mut().zip(&*searches) {
-            *choice = self.cells.choice(region, search);
-        }
-        if !are_distinct {
-            return choices.len();
-        }
-        for i in 1..choices.len() {
-            let (chosen, rest) = choices.split_at_mut(i);
-            if chosen.iter().any(|it| it.cell == rest[0].cell) {
-                let again = Generator::from_state(generator.draw(i as u64));
-                match self.choose_another(region, index, again.draw(0), total, chosen) {
-                    Some(choice) => rest[0] = choice,
-                    None => return i,
-                }
-            }
-        }
-        choices.len()
-    }
-
-    /// Chooses a cell that is not chosen yet. The numbers below the total that belong to chosen
-    /// cells are skipped.
-    #[cold]
-    fn choose_another(
-        &self,
-        region: &[u8],
-        index: &WeightedIndex,
-        draw: u64,
-        total: u64,
-        chosen: &[Choice],
-    ) -> Option<Choice> {
-        let mut in_order = [Choice::default(); MAX_P];
-        let in_order = &mut in_order[..chosen.len()];
-        in_order.copy_from_slice(chosen);
-        in_order.sort_unstable_by_key(|choice| choice.start);
-        let taken: u64 = in_order.iter().map(|choice| choice.weight).sum();
-        let left = total.checked_sub(taken).filter(|&left| left > 0)?;
-        let mut target = reduce(draw, left);
-        for choice in in_order {
-            if target >= choice.start {
-                target += choice.weight;
-            }
-        }
-        let mut search = [Search::new(target)];
-        index.find_groups(region, &mut search);
-        Some(self.cells.choice(region, &search[0]))
+        index.visit_next_unit(region);
     }
 
     /// Deletes from the P cells of least importance.
@@ -247,15 +199,30 @@ impl Ibf {
         registers: &mut Registers,
         index: &MinimumIndex,
     ) {
-        let mut lists = [Least::new(self.p); 2];
-        let costs = |group| self.cells.costs(region.bytes(), group);
-        let least = index.least_cells(region.bytes(), &mut lists, costs);
-        for &cell in least {
-            self.lower(region, registers, cell);
-            // A cell that is still above 0 costs what it did.
-            if self.cells.value(region.bytes(), cell) == 0 {
-                self.cells.update_minimum(region, index, cell);
+        let mut keys = [0; MAX_P];
+        let keys = &mut keys[..self.p];
+        let mut count = 0;
+        // The list may have room for less than P.
+        while count < keys.len() {
+            let wanted = keys.len() - count + LISTED_AHEAD;
+            self.cells.fill_list(region, registers, index, wanted);
+            match LeastList(registers).take(&mut keys[count..]) {
+                0 => break,
+                taken => count += taken,
             }
+        }
+        let mut still_in_use = 0;
+        for i in 0..count {
+            let cell = self.cells.cell_of(keys[i]);
+            if self.lower(region, registers, cell) > 0 {
+                keys[still_in_use] = keys[i];
+                still_in_use += 1;
+            }
+        }
+        // These cost what they did. The first ones are put back last, so that each place is the
+        // first of the list.
+        for &key in keys[..still_in_use].iter().rev() {
+            self.cells.put(region, registers, index, key);
         }
     }
 
@@ -267,15 +234,17 @@ impl Ibf {
         registers: &mut Registers,
         index: &MinimumIndex,
     ) {
-        for _ in 0..self.p {
-            let Some(group) = index.find(region.bytes()) else {
+        for i in 0..self.p {
+            let wanted = self.p - i + LISTED_AHEAD;
+            self.cells.fill_list(region, registers, index, wanted);
+            let mut key = [0];
+            if LeastList(registers).take(&mut key) == 0 {
                 return;
-            };
-            let costs = self.cells.costs(region.bytes(), group);
-            let cell = group * FANOUT + first_least(&costs).unwrap_or(0);
-            self.cells.raise_priority(region, cell, self.priority);
+            }
+            let cell = self.cells.cell_of(key[0]);
             self.lower(region, registers, cell);
-            self.cells.update_minimum(region, index, cell);
+            let key = self.cells.raise_priority(region, cell, self.priority);
+            self.cells.put(region, registers, index, key);
         }
     }
 }
@@ -394,8 +363,18 @@ impl Filter for Ibf {
         })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = |cells| Ibf { cells, ..*self };
+        [self.cells.with_constants(4, 4).map(known), None]
+    }
+
     fn region_bytes(&self) -> u64 {
         self.cells.region_bytes()
+    }
+
+    fn accepts(&self, registers: &Registers) -> bool {
+        self.cells.accepts(registers)
     }
 
     fn cells(&self) -> u64 {

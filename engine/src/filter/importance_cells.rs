@@ -2,16 +2,17 @@
 //! choose among them.
 //!
 //! The region holds the counters, then two bytes per cell for importance if the scheme uses it,
-//! then four bytes per cell for priority if it uses that, then an [index](super::index_levels)
-//! over the cells. With counters of three bits, there are 3 bits per cell without an index, about
-//! 5.3 with the index over values, about 21 with importance and about 53 with priority.
+//! then four bytes per cell for priority if it uses that, then an index over the cells: sums of
+//! [weights](super::weighted_index) or [minima](super::minimum_index) of costs. With counters of
+//! three bits, there are 3 bits per cell without an index, about 3.3 with the index over values,
+//! about 20 with importance, 21 for minima, and about 53 with priority.
 
 use super::counters::Counters;
-use super::index_levels::{FANOUT, children};
-use super::minimum_index::{Costs, MinimumIndex, NEVER, least};
-use super::weighted_index::{MAX_WEIGHT, Search, WeightedIndex, place_of};
+use super::least_list::{KeyLayout, LeastList};
+use super::minimum_index::{FANOUT, MinimumIndex, NEVER};
+use super::weighted_index::{MAX_WEIGHT, WeightedIndex};
 use super::{Registers, Verdict};
-use crate::bytes::{read_u16, read_u32, write_u16, write_u32};
+use crate::bytes::{read_u16, write_u16};
 use crate::fingerprint::Fingerprint;
 use crate::prefetch::prefetch;
 use crate::region::Region;
@@ -34,7 +35,17 @@ pub(super) enum Scheme {
 }
 
 impl Scheme {
-    fn uses_importance(self) -> bool {
+    /// Returns log₂ of the number of cells that are one to the index of weights. Without importance,
+    /// cells are so small that the sums over single ones would be a large share of the memory.
+    #[inline(always)]
+    pub fn merged_bits(self) -> u32 {
+        match self {
+            Scheme::ProbabilisticValue => 2,
+            _ => 0,
+        }
+    }
+
+    pub fn uses_importance(self) -> bool {
         !matches!(self, Scheme::Random | Scheme::ProbabilisticValue)
     }
 }
@@ -57,51 +68,19 @@ pub(super) struct ImportanceCells {
     pub counters: Counters,
     scheme: Scheme,
     /// The offset of the importance of cell 0.
-    importance_at: usize,
+    pub importance_at: usize,
     /// The offset of the priority of cell 0.
-    priority_at: usize,
+    pub priority_at: usize,
     index: Index,
+    /// How costs and cells share a word.
+    pub keys: KeyLayout,
     bytes: usize,
-}
-
-/// A chosen cell.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Choice {
-    /// The cell.
-    pub cell: u64,
-    /// The sum of the weights of the cells before it.
-    pub start: u64,
-    /// Its weight.
-    pub weight: u64,
-}
-
-/// Up to 16 cells that one node of the index summarizes.
-struct Group<'a> {
-    values: [u16; FANOUT as usize],
-    importance: &'a [u8],
-    count: usize,
-}
-
-impl Group<'_> {
-    /// Returns the importance of each cell, and 0 where there is none.
-    #[inline(always)]
-    fn importances(&self) -> [u32; FANOUT as usize] {
-        // A whole group, of known length, is read with vector instructions.
-        if let Ok(importance) = <&[u8; 2 * FANOUT as usize]>::try_from(self.importance) {
-            return std::array::from_fn(|i| read_u16(importance, 2 * i).into());
-        }
-        let mut all = [0; FANOUT as usize];
-        for (one, bytes) in all.iter_mut().zip(self.importance.chunks_exact(2)) {
-            *one = read_u16(bytes, 0).into();
-        }
-        all
-    }
 }
 
 /// Returns a weight that is inversely proportional to an importance or value. 0 counts as 1: an
 /// untouched cell is as unimportant as possible.
 #[inline(always)]
-fn inverse(number: u32) -> u32 {
+pub(super) fn inverse(number: u32) -> u32 {
     match INVERSES.get(number as usize) {
         Some(&weight) => weight,
         None => MAX_WEIGHT / number,
@@ -118,22 +97,6 @@ static INVERSES: [u32; 1024] = {
     }
     weights
 };
-
-/// Returns what a deletion from a cell with this value and importance costs, without priority.
-#[inline(always)]
-fn cost_in_use((value, importance): (u32, u16)) -> u32 {
-    match value {
-        0 => NEVER,
-        _ => importance.into(),
-    }
-}
-
-/// Returns what a deletion from a cell with this importance and priority costs.
-#[inline(always)]
-fn with_priority(importance: u16, priority: u32) -> u32 {
-    let sum = u32::from(importance).saturating_add(priority);
-    sum.min(NEVER - 1)
-}
 
 /// From this number of cells on, arrays begin at cache lines; below, the gaps would be too large a
 /// share.
@@ -181,7 +144,8 @@ impl ImportanceCells {
         let importance_at = place(scheme.uses_importance(), 2);
         let priority_at = place(scheme == Scheme::MinimumPriority, 4);
         let weighted = |untouched| {
-            let index = WeightedIndex::new(cells, end, alignment, untouched);
+            let merged = cells.div_ceil(1 << scheme.merged_bits());
+            let index = WeightedIndex::new(merged, end, alignment, untouched);
             (Index::Weighted(index), index.end())
         };
         let minimum = |untouched| {
@@ -201,8 +165,17 @@ impl ImportanceCells {
             importance_at,
             priority_at,
             index,
+            keys: KeyLayout::new(cells),
             bytes,
         }
+    }
+
+    /// Returns the same cells with k and the largest value as compile-time constants; None if they
+    /// are others.
+    #[inline(always)]
+    pub fn with_constants(self, k: u32, max: u16) -> Option<Self> {
+        let counters = self.counters.with_constants(k, max)?;
+        Some(ImportanceCells { counters, ..self })
     }
 
     /// Returns the scheme.
@@ -234,14 +207,8 @@ impl ImportanceCells {
         self.counters.contains(region, fingerprint)
     }
 
-    /// Returns the value of a cell.
     #[inline(always)]
-    pub fn value(&self, region: &[u8], cell: u64) -> u32 {
-        self.counters.get(region, cell)
-    }
-
-    #[inline(always)]
-    fn importance(&self, region: &[u8], cell: u64) -> u16 {
+    pub fn importance(&self, region: &[u8], cell: u64) -> u16 {
         match self.scheme.uses_importance() {
             true => read_u16(region, self.importance_at + 2 * cell as usize),
             false => 0,
@@ -250,116 +217,60 @@ impl ImportanceCells {
 
     /// Returns the weight of a cell.
     #[inline(always)]
-    fn weight(&self, value: u32, importance: u16) -> u32 {
+    pub fn weight(&self, value: u32, importance: u16) -> u32 {
         match self.scheme {
             Scheme::Probabilistic => inverse(importance.into()),
             _ if value == 0 => 0,
-            Scheme::ProbabilisticValue => inverse(value),
+            // The largest weight is that of merged cells together.
+            Scheme::ProbabilisticValue => inverse(value) >> self.scheme.merged_bits(),
             _ => inverse(importance.into()),
         }
     }
 
-    /// Returns the weights of the cells of a group, and 0 where there is none. There is no branch
-    /// per cell: which ones are in use cannot be predicted.
+    /// Prefetches the value, the importance and the priority of a cell.
     #[inline(always)]
-    fn weights(&self, group: &Group<'_>) -> [u32; FANOUT as usize] {
-        let numbers = match self.scheme {
-            Scheme::ProbabilisticValue => group.values.map(u32::from),
-            _ => group.importances(),
-        };
-        let greatest = numbers.iter().fold(0, |all, number| all | number);
-        let inverses = match (greatest as usize) < INVERSES.len() {
-            true => numbers.map(|number| INVERSES[number as usize % INVERSES.len()]),
-            false => numbers.map(|number| MAX_WEIGHT / number.max(1)),
-        };
-        let counts_always = self.scheme == Scheme::Probabilistic;
-        std::array::from_fn(|i| {
-            let counts = (group.values[i] != 0) | counts_always;
-            let is_cell = i < group.count;
-            inverses[i] * u32::from(counts & is_cell)
-        })
-    }
-
-    /// Returns the cell in whose part of the total the target of a search lies.
-    #[inline(always)]
-    pub fn choice(&self, region: &[u8], search: &Search) -> Choice {
-        let group = self.group(region, search.group);
-        let weights = self.weights(&group);
-        let (passed, before) = place_of(search.left, |i| weights[i % FANOUT as usize].into());
-        // Damaged sums may promise more weight than there is.
-        let passed = passed.min(group.count - 1);
-        Choice {
-            cell: search.group * FANOUT + passed as u64,
-            start: search.target.wrapping_sub(search.left).wrapping_add(before),
-            weight: weights[passed].into(),
-        }
-    }
-
-    /// Prefetches the cells of a group.
-    #[inline(always)]
-    pub fn prefetch_group(&self, region: &[u8], group: u64) {
-        let cell = group * FANOUT;
+    pub fn prefetch_cells(&self, region: &[u8], cell: u64) {
         self.counters.prefetch_cell(region, cell);
         if self.scheme.uses_importance() {
             prefetch(region, self.importance_at + 2 * cell as usize);
         }
-    }
-
-    /// Returns what a deletion from each cell of a group costs.
-    #[inline(always)]
-    pub fn costs(&self, region: &[u8], number: u64) -> Costs {
-        let group = self.group(region, number);
-        let importances = group.importances();
-        if self.scheme != Scheme::MinimumPriority {
-            return std::array::from_fn(|i| {
-                let is_in_use = (i < group.count) & (group.values[i] != 0);
-                importances[i] | if is_in_use { 0 } else { NEVER }
-            });
-        }
-        let mut costs = [NEVER; FANOUT as usize];
-        let at = self.priority_at + 4 * (number * FANOUT) as usize;
-        let priorities = region[at..at + 4 * group.count].chunks_exact(4);
-        for ((cost, importance), priority) in costs.iter_mut().zip(importances).zip(priorities) {
-            *cost = with_priority(importance as u16, read_u32(priority, 0));
-        }
-        costs
-    }
-
-    #[inline(always)]
-    fn group<'a>(&self, region: &'a [u8], number: u64) -> Group<'a> {
-        let cells = children(number, self.cells());
-        let count = (cells.end - cells.start) as usize;
-        let at = self.importance_at + 2 * cells.start as usize;
-        Group {
-            values: self.counters.values_of(region, cells.start, count),
-            importance: match self.scheme.uses_importance() {
-                true => &region[at..at + 2 * count],
-                false => &[],
-            },
-            count,
+        if self.scheme == Scheme::MinimumPriority {
+            prefetch(region, self.priority_at + 4 * cell as usize);
         }
     }
 
-    /// Changes the value of a cell, counts the cells in use and updates the index, unless that is
-    /// an index of minima.
+    /// Lowers the value of a cell by one or to zero, counts the cells in use and updates the sums
+    /// of weights. Keys of costs are updated by the caller. Returns the value after that.
     #[inline(always)]
-    pub fn set_value<R: Region + ?Sized>(
+    pub fn lower<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         cell: u64,
-        value: u32,
-    ) {
-        let old = self.write_value(region, registers, cell, value);
+        to_zero: bool,
+    ) -> u32 {
+        let lowered = |old: u32| if to_zero { 0 } else { old.saturating_sub(1) };
+        let (old, value) = self.counters.change(region, cell, lowered);
+        if old == 0 {
+            return 0;
+        }
+        let becomes_empty = value == 0;
+        let occupied = registers.occupied_mut();
+        *occupied = occupied.wrapping_sub(becomes_empty.into());
+        let Index::Weighted(index) = &self.index else {
+            return value;
+        };
         let weight_changes = match self.scheme {
-            Scheme::ProbabilisticValue => true,
-            Scheme::ProbabilisticInUse => (old == 0) != (value == 0),
+            Scheme::ProbabilisticValue => old != value,
+            Scheme::ProbabilisticInUse => becomes_empty,
             _ => false,
         };
         if weight_changes {
             let importance = self.importance(region.bytes(), cell);
-            self.update_index(region, cell, (old, importance), (value, importance));
+            let (old, new) = (self.weight(old, importance), self.weight(value, importance));
+            index.change(region, cell >> self.scheme.merged_bits(), old, new);
         }
+        value
     }
 
     /// Changes the value and the importance of a cell, counts the cells in use and updates the
@@ -370,105 +281,55 @@ impl ImportanceCells {
         region: &mut R,
         registers: &mut Registers,
         cell: u64,
-        value: u32,
+        value: impl Fn(u32) -> u32,
         importance: impl Fn(u16) -> u16,
     ) {
-        let old = self.write_value(region, registers, cell, value);
+        let (old, value) = self.counters.change(region, cell, value);
+        let occupied = registers.occupied_mut();
+        *occupied = occupied
+            .wrapping_add(u64::from(value != 0))
+            .wrapping_sub(u64::from(old != 0));
         let old_importance = self.importance(region.bytes(), cell);
         let importance = importance(old_importance);
         if self.scheme.uses_importance() {
             let at = self.importance_at + 2 * cell as usize;
             write_u16(region.bytes_mut(at..at + 2), 0, importance);
         }
-        self.update_index(region, cell, (old, old_importance), (value, importance));
-    }
-
-    /// Writes the value of a cell and counts the cells in use. Returns the value before.
-    #[inline(always)]
-    fn write_value<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        registers: &mut Registers,
-        cell: u64,
-        value: u32,
-    ) -> u32 {
-        let old = self.value(region.bytes(), cell);
-        self.counters.set(region, cell, value);
-        let occupied = registers.occupied_mut();
-        *occupied = occupied
-            .wrapping_add(u64::from(value != 0))
-            .wrapping_sub(u64::from(old != 0));
-        old
-    }
-
-    /// Updates the index after a cell changed its value and importance.
-    #[inline(always)]
-    fn update_index<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        cell: u64,
-        old: (u32, u16),
-        new: (u32, u16),
-    ) {
+        let (old, new) = ((old, old_importance), (value, importance));
         match &self.index {
             Index::None => {}
             Index::Weighted(index) => {
                 let (old, new) = (self.weight(old.0, old.1), self.weight(new.0, new.1));
-                index.change(region, cell, old, new);
+                index.change(region, cell >> self.scheme.merged_bits(), old, new);
             }
             Index::Minimum(index) => {
-                let (old, new) = match self.scheme {
-                    Scheme::MinimumPriority => {
-                        let at = self.priority_at + 4 * cell as usize;
-                        let priority = read_u32(region.bytes(), at);
-                        (
-                            with_priority(old.1, priority),
-                            with_priority(new.1, priority),
-                        )
-                    }
-                    _ => (cost_in_use(old), cost_in_use(new)),
-                };
-                let group = cell / FANOUT;
-                index.change(region, group, old, new, |region| {
-                    least(&self.costs(region, group))
-                });
+                let old = self.key(region.bytes(), cell, old);
+                let new = self.key(region.bytes(), cell, new);
+                if old == new {
+                    return;
+                }
+                // A key that is not in the list leaves its bound behind, which does no harm.
+                if let Some(old) = old.filter(|&old| old < LeastList(registers).mark()) {
+                    LeastList(registers).remove(old);
+                }
+                if let Some(new) = new {
+                    self.put(region, registers, index, new);
+                }
             }
         }
-    }
-
-    /// Updates the minima over a cell.
-    #[inline(always)]
-    pub fn update_minimum<R: Region + ?Sized>(
-        &self,
-        region: &mut R,
-        index: &MinimumIndex,
-        cell: u64,
-    ) {
-        let group = cell / FANOUT;
-        let costs = self.costs(region.bytes(), group);
-        index.update(region, group, least(&costs));
-    }
-
-    /// Raises the priority of a cell: it is chosen later next time.
-    pub fn raise_priority<R: Region + ?Sized>(&self, region: &mut R, cell: u64, by: u32) {
-        let at = self.priority_at + 4 * cell as usize;
-        let bytes = region.bytes_mut(at..at + 4);
-        let raised = read_u32(bytes, 0).saturating_add(by);
-        write_u32(bytes, 0, raised);
     }
 
     /// Prefetches everything that changes with the cells of a key.
     #[inline(always)]
     pub fn prefetch(&self, region: &[u8], fingerprint: Fingerprint) {
         for cell in self.counters.positions(fingerprint) {
-            self.counters.prefetch_cell(region, cell);
-            if self.scheme.uses_importance() {
-                prefetch(region, self.importance_at + 2 * cell as usize);
-            }
+            self.prefetch_cells(region, cell);
             match &self.index {
                 Index::None => {}
-                Index::Weighted(index) => index.prefetch(region, cell),
-                Index::Minimum(index) => index.prefetch(region, cell),
+                Index::Weighted(index) => {
+                    index.prefetch(region, cell >> self.scheme.merged_bits());
+                }
+                Index::Minimum(index) => index.prefetch(region, cell / FANOUT),
             }
         }
     }

@@ -1,24 +1,21 @@
-//! The levels of an index over cells: each node summarizes 16 cells, or 16 nodes below it.
+//! The levels of an index: each node summarizes `FANOUT` nodes below it.
 //!
-//! 16 cells are a group; group number g is the cells 16·g to 16·g + 15. With 1000 cells there are
-//! 63 nodes over cells and 4 nodes over those; these 4 are the top.
-//! Finding a cell reads one group of 16 numbers per level, and so does a change: O(log n), with
-//! nodes of less than three bits per cell in total.
+//! With 1000 nodes on the first level and 16 under a node, there are 63 on the second level and 4 on
+//! the third; these 4 are the top. Walking from the top to the first level reads one group of 16
+//! numbers per level, and so does a change: O(log n).
 
-/// The number of cells, or of nodes, under a node.
-pub(super) const FANOUT: u64 = 16;
-/// 2^43 cells have 2^39 nodes over cells; nine more levels leave at most 16.
+/// 2^43 cells have 2^39 nodes over 16 cells; nine more levels leave at most 16.
 const MAX_LEVELS: usize = 10;
 
 /// One level: where its nodes are, and how many.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
     /// The offset of the first node.
-    pub first_byte: usize,
+    first_byte: usize,
     /// The number of nodes.
     pub count: u64,
-    /// The size of a node: 4 or 8 bytes.
-    pub node_bytes: usize,
+    /// The size of a node.
+    node_bytes: usize,
 }
 
 impl Level {
@@ -30,8 +27,8 @@ impl Level {
 
     /// Returns the number of the first node under a parent, and the bytes of all nodes under it.
     #[inline(always)]
-    pub fn under<'a>(&self, region: &'a [u8], parent: u64) -> (u64, &'a [u8]) {
-        let nodes = children(parent, self.count);
+    pub fn under<'a, const FANOUT: u64>(&self, region: &'a [u8], parent: u64) -> (u64, &'a [u8]) {
+        let nodes = children::<FANOUT>(parent, self.count);
         (
             nodes.start,
             &region[self.at(nodes.start)..self.at(nodes.end)],
@@ -39,48 +36,47 @@ impl Level {
     }
 }
 
-/// All levels, the one over cells first.
+/// All levels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct IndexLevels {
+pub(super) struct IndexLevels<const FANOUT: u64> {
     levels: [Level; MAX_LEVELS],
     depth: usize,
-    /// The number of cells.
-    pub cells: u64,
     /// The first byte behind the nodes.
     pub end: usize,
 }
 
-impl IndexLevels {
-    /// Lays out the nodes over so many cells from a byte offset. Nodes over cells have four
-    /// bytes, others `upper_bytes`. Levels begin at multiples of `alignment`.
-    pub fn new(cells: u64, first_byte: usize, upper_bytes: usize, alignment: usize) -> Self {
+impl<const FANOUT: u64> IndexLevels<FANOUT> {
+    /// Lays out levels from a byte offset, the first with `count` nodes. Levels begin at multiples
+    /// of `alignment`.
+    pub fn new(count: u64, node_bytes: usize, first_byte: usize, alignment: usize) -> Self {
         let mut levels = [Level::default(); MAX_LEVELS];
-        let (mut depth, mut below, mut end) = (0, cells, first_byte);
+        let (mut depth, mut count, mut end) = (0, count, first_byte);
         for level in &mut levels {
             *level = Level {
                 first_byte: end.next_multiple_of(alignment),
-                count: below.div_ceil(FANOUT),
-                node_bytes: if depth == 0 { 4 } else { upper_bytes },
+                count,
+                node_bytes,
             };
-            end = level.at(level.count);
-            below = level.count;
+            end = level.at(count);
             depth += 1;
-            if below <= FANOUT {
+            if count <= FANOUT {
                 break;
             }
+            count = count.div_ceil(FANOUT);
         }
-        IndexLevels {
-            levels,
-            depth,
-            cells,
-            end,
-        }
+        IndexLevels { levels, depth, end }
     }
 
-    /// Returns the levels, the one over cells first.
+    /// Returns the levels, the first one first.
     #[inline(always)]
     pub fn all(&self) -> &[Level] {
         &self.levels[..self.depth]
+    }
+
+    /// Returns the first level.
+    #[inline(always)]
+    pub fn first(&self) -> &Level {
+        &self.levels[0]
     }
 
     /// Returns the level over all others.
@@ -92,7 +88,7 @@ impl IndexLevels {
 
 /// Returns the children of a node among `count`.
 #[inline(always)]
-pub(super) fn children(node: u64, count: u64) -> std::ops::Range<u64> {
+pub(super) fn children<const FANOUT: u64>(node: u64, count: u64) -> std::ops::Range<u64> {
     let first = (node * FANOUT).min(count);
     first..(first + FANOUT).min(count)
 }
@@ -103,16 +99,19 @@ mod tests {
 
     #[test]
     fn every_node_has_a_parent_and_the_top_is_one_group() {
-        for cells in [1, 15, 16, 17, 255, 256, 257, 1000, 70_000, 1 << 30, 1 << 43] {
-            let levels = IndexLevels::new(cells, 24, 8, 8);
-            let mut below = cells;
+        for count in [1, 15, 16, 17, 255, 256, 257, 1000, 70_000, 1 << 30, 1 << 39] {
+            let levels = IndexLevels::<16>::new(count, 8, 24, 8);
+            assert_eq!(levels.first().count, count);
+            let mut below = None;
             let mut end = 24;
             for level in levels.all() {
-                assert_eq!(level.count, below.div_ceil(FANOUT), "{cells}");
+                if let Some(below) = below {
+                    assert_eq!(level.count, u64::div_ceil(below, 16), "{count}");
+                }
                 assert!(level.first_byte >= end && level.first_byte % 8 == 0);
-                (below, end) = (level.count, level.at(level.count));
+                (below, end) = (Some(level.count), level.at(level.count));
             }
-            assert!(levels.top().count <= FANOUT, "{cells}");
+            assert!(levels.top().count <= 16, "{count}");
             assert_eq!(levels.end, end);
         }
     }

@@ -10,7 +10,8 @@
 #[macro_use]
 mod registry;
 
-// Every filter, in the order of all lists that users see: its file and its type.
+// Every filter, in the order of all lists that users see: its file and its type. Those that the page
+// compares first have no condition.
 // `cargo xtask new-filter NAME` adds a line. `cargo fmt` does not follow modules that a macro
 // declares; `cargo xtask fmt` does.
 filters! {
@@ -18,22 +19,32 @@ filters! {
     stable::Stable,
     rlbsbf::Rlbsbf,
     blocked::Blocked,
+    #[cfg(feature = "all-filters")]
     slot::Slot,
+    #[cfg(feature = "all-filters")]
     recent::Recent,
     word::Word,
+    #[cfg(feature = "all-filters")]
     aging::Aging,
+    #[cfg(feature = "all-filters")]
     counting::Counting,
     #[cfg(feature = "all-filters")]
     quotient::Quotient,
+    #[cfg(feature = "all-filters")]
     bsbf::Bsbf,
+    #[cfg(feature = "all-filters")]
     bsbfsd::Bsbfsd,
+    #[cfg(feature = "all-filters")]
     rsbf::Rsbf,
+    #[cfg(feature = "all-filters")]
     sqf::Sqf,
     #[cfg(feature = "all-filters")]
     dsqf::Dsqf,
+    #[cfg(feature = "all-filters")]
     buffer::Buffer,
     #[cfg(feature = "all-filters")]
     fpbuffer::FpBuffer,
+    #[cfg(feature = "all-filters")]
     window::Window,
     #[cfg(feature = "all-filters")]
     stamped::Stamped,
@@ -78,6 +89,10 @@ mod importance_cells;
 #[cfg(feature = "all-filters")]
 mod index_levels;
 #[cfg(feature = "all-filters")]
+mod least_cells;
+#[cfg(feature = "all-filters")]
+mod least_list;
+#[cfg(feature = "all-filters")]
 mod minimum_index;
 mod observation;
 mod observation_time;
@@ -87,7 +102,13 @@ mod preset;
 #[cfg(feature = "all-filters")]
 mod quotient_block;
 #[cfg(feature = "all-filters")]
+mod quotient_enlarge;
+#[cfg(feature = "all-filters")]
 mod quotient_evidence;
+#[cfg(feature = "all-filters")]
+mod quotient_local;
+#[cfg(feature = "all-filters")]
+mod quotient_metadata;
 #[cfg(feature = "all-filters")]
 mod quotient_rebuild;
 #[cfg(feature = "all-filters")]
@@ -116,6 +137,10 @@ mod threads;
 #[cfg(target_arch = "x86_64")]
 mod timer_lines;
 mod union;
+#[cfg(feature = "all-filters")]
+mod unit_guesses;
+#[cfg(feature = "all-filters")]
+mod weighted_choice;
 #[cfg(feature = "all-filters")]
 mod weighted_index;
 mod window_clock;

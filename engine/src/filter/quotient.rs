@@ -1,6 +1,6 @@
 //! A quotient filter: a compact table of fingerprints that can grow, forget and be merged.
 //!
-//! **Guarantee.** There are no false negatives until the table is full, at 95 % of its quotients.
+//! **Guarantee.** There are no false negatives until the table is full, at 98 % of its quotients.
 //! The false positive rate is the number of keys divided by the number of possible fingerprints,
 //! exactly. A full table still reports new keys as New but cannot record them, so their repeats
 //! are New again; it never drops more keys than before.
@@ -37,28 +37,34 @@
 //! grows in smaller steps than by doubling. Runs are sorted. The last size is known at creation, so
 //! the fingerprints of the last doublings start long instead of becoming too short.
 
+use std::sync::Arc;
+
+use super::cache_lines::CACHE_LINE_BYTES;
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
-use super::quotient_block::{Blocks, MAX_WIDTH_BITS, SLOTS};
+use super::quotient_block::{Blocks, MAX_WIDTH_BITS};
 use super::quotient_evidence::evidence_of;
-use super::quotient_rebuild::{count_union, rebuild};
+use super::quotient_local::Local;
 use super::quotient_sizes::{SCALES, sizes};
-use super::quotient_table::{QuotientTable, quotients_in};
+use super::quotient_table::{QuotientTable, quotients_in_bytes};
 use super::{
     BuildError, CannotGrow, CellLayout, Evidence, Filter, FilterSpec, Observation, Registers,
     Verdict,
 };
 use crate::fingerprint::Fingerprint;
-use crate::prefetch::prefetch;
 use crate::region::{Region, SubRegion};
 use crate::rng::Generator;
+use crate::simd::Vectors;
 
 /// The first byte of the region is the number of the present size, for those who have no registers.
-const HEADER_BYTES: usize = 1;
+/// The blocks begin with a cache line.
+pub(super) const HEADER_BYTES: usize = CACHE_LINE_BYTES;
+/// The fewest blocks of a table.
+const FEWEST_BLOCKS: usize = 2;
 /// A smaller table is not worth a doubling.
-const FEWEST_QUOTIENTS: u64 = SLOTS;
+const FEWEST_QUOTIENTS: u64 = 64;
 const MAX_BITS: u64 = 32;
 const MAX_DOUBLINGS: u64 = 24;
 /// Shorter fingerprints would be divided too often.
@@ -70,19 +76,20 @@ const _: () = assert!(MAX_LONGEST < MAX_WIDTH_BITS as u64);
 const _: () = assert!(MAX_DOUBLINGS as usize * SCALES.len() < 256);
 /// The number of possible fingerprints is less than 2 to this power.
 const FINGERPRINT_BITS: u32 = 62;
-/// A block of at most so many bytes is in three cache lines or less.
-const SMALL_BLOCK: usize = 129;
 /// The register with the number of the present size.
-const SIZE: usize = 0;
+pub(super) const SIZE: usize = 0;
 /// The register with the number of keys that were New and could not be recorded.
-const UNRECORDED: usize = 1;
+pub(super) const UNRECORDED: usize = 1;
 /// The register with the number of smallest parts of all keys that are Seen.
-const COVERED: usize = 2;
+pub(super) const COVERED: usize = 2;
 
 /// The geometry of a quotient filter: its tables, from the first size to the last.
 #[derive(Clone, Debug)]
 pub struct Quotient {
-    pub(super) tables: Box<[QuotientTable]>,
+    pub(super) tables: Arc<[QuotientTable]>,
+    /// Whether its table is a [usual](QuotientTable::is_usual) one.
+    pub(super) is_usual: bool,
+    pub(super) vectors: Vectors,
     region_bytes: u64,
     /// The number of bits of a fingerprint, behind the point, that stands for one smallest part.
     deepest: u32,
@@ -90,7 +97,7 @@ pub struct Quotient {
 
 impl Quotient {
     #[inline(always)]
-    fn table(&self, registers: &Registers) -> &QuotientTable {
+    pub(super) fn table(&self, registers: &Registers) -> &QuotientTable {
         self.table_number(registers.own()[SIZE])
     }
 
@@ -111,79 +118,79 @@ impl Quotient {
 
     /// Returns the number of smallest parts for which a fingerprint stands.
     #[inline(always)]
-    fn parts(&self, table: &QuotientTable, age: u32) -> u64 {
+    pub(super) fn parts(&self, table: &QuotientTable, age: u32) -> u64 {
         1 << (self.deepest - table.depth() + age)
     }
 
     /// Counts a fingerprint that was recorded.
     #[inline(always)]
-    fn count_recorded(&self, registers: &mut Registers, table: &QuotientTable) {
+    pub(super) fn count_recorded(&self, registers: &mut Registers, table: &QuotientTable) {
         *registers.occupied_mut() += 1;
         registers.own_mut()[COVERED] += self.parts(table, 0);
     }
 
-    /// Enlarges the table until a new key has room, and records it. If it has none in a table of
-    /// the last size either, the key is only counted.
+    /// Observes a key. The table is passed by value, so that its constants stay constants.
+    #[inline(always)]
+    fn observe_in<R: Region + ?Sized>(
+        &self,
+        table: QuotientTable,
+        region: &mut R,
+        registers: &mut Registers,
+        Observation { fingerprint, .. }: Observation,
+    ) -> Verdict {
+        let body = &region.bytes()[HEADER_BYTES..];
+        let place = match table.look_up(body, fingerprint, self.vectors) {
+            Local::Held => return Verdict::Seen,
+            Local::Absent(place) => Some(place),
+            Local::Unknown => None,
+        };
+        let has_room = registers.occupied() < table.capacity();
+        if let Some(place) = place.filter(|_| has_room)
+            && table.insert_local(
+                self.table(registers),
+                &mut Self::body(region),
+                place,
+                self.vectors,
+            )
+        {
+            self.count_recorded(registers, &table);
+            return Verdict::New;
+        }
+        self.observe_in_blocks(region, registers, fingerprint)
+    }
+
+    /// Observes a key for which other blocks than that of its quotient are needed.
     #[cold]
     #[inline(never)]
-    fn record_in_larger<R: Region + ?Sized>(
+    fn observe_in_blocks<R: Region + ?Sized>(
         &self,
         region: &mut R,
         registers: &mut Registers,
         fingerprint: Fingerprint,
-    ) {
-        while self.enlarge(region, registers) {
-            let table = *self.table(registers);
-            let key = table.locate(fingerprint).place();
-            if registers.occupied() < table.capacity()
-                && let Some(run) = table.run(&region.bytes()[HEADER_BYTES..], key.0)
-                && table.insert(&mut Self::body(region), key, run)
-            {
-                return self.count_recorded(registers, &table);
-            }
+    ) -> Verdict {
+        let table = self.table(registers);
+        let key = table.locate(fingerprint);
+        let body = &region.bytes()[HEADER_BYTES..];
+        let run = table.run(body, key.place().0);
+        if table.holder(body, key, run).is_some() {
+            return Verdict::Seen;
         }
-        registers.own_mut()[UNRECORDED] += 1;
+        let has_room = registers.occupied() < table.capacity();
+        if let Some(run) = run.filter(|_| has_room)
+            && table.insert(&mut Self::body(region), key.place(), run, self.vectors)
+        {
+            self.count_recorded(registers, table);
+        } else {
+            self.record_in_larger(region, registers, fingerprint);
+        }
+        Verdict::New
     }
 
     /// Returns the region without its header.
     #[inline(always)]
-    fn body<R: Region + ?Sized>(region: &mut R) -> SubRegion<'_, R> {
+    pub(super) fn body<R: Region + ?Sized>(region: &mut R) -> SubRegion<'_, R> {
         let length = region.bytes().len();
         SubRegion::new(region, HEADER_BYTES..length)
-    }
-
-    /// Enlarges the table to the next size that has a slot for every fingerprint. Returns false if
-    /// there is none.
-    fn enlarge<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers) -> bool {
-        let (present, from) = (registers.own()[SIZE] as usize, *self.table(registers));
-        let body = &region.bytes()[HEADER_BYTES..];
-        let larger = (present + 1..self.tables.len()).find_map(|size| {
-            let to = self.tables[size];
-            if from.surely_fits_into(body, &to) {
-                return Some((size, registers.occupied()));
-            }
-            let content = count_union([from, QuotientTable::NONE], [body, &[]], to);
-            content.fits.then_some((size, content.count))
-        });
-        let Some((size, count)) = larger else {
-            return false;
-        };
-        let to = self.tables[size];
-        let bytes = region.bytes_mut(0..HEADER_BYTES + to.bytes());
-        rebuild(
-            &mut bytes[HEADER_BYTES..],
-            from,
-            to,
-            (QuotientTable::NONE, &[]),
-        );
-        Self::set_size(bytes, registers, size);
-        *registers.occupied_mut() = count;
-        true
-    }
-
-    fn set_size(bytes: &mut [u8], registers: &mut Registers, size: usize) {
-        bytes[0] = size as u8;
-        registers.own_mut()[SIZE] = size as u64;
     }
 }
 
@@ -243,19 +250,16 @@ impl Filter for Quotient {
         let [bits, doublings, longest] =
             ["bits", "doublings", "longest"].map(|name| spec.integer(name) as u32);
         let is_marked = longest < bits + doublings;
-        let last = Blocks {
-            width_bits: bits + u32::from(is_marked),
-        };
-        let block_bytes = last.bytes() as u64;
-        let blocks = (memory_bits / 8).saturating_sub(HEADER_BYTES as u64) / block_bytes;
-        if blocks == 0 {
+        let last = Blocks::new(bits + u32::from(is_marked));
+        let least_bytes = (HEADER_BYTES + FEWEST_BLOCKS * last.bytes()) as u64;
+        if memory_bits / 8 < least_bytes {
             return Err(BuildError::TooSmall {
                 filter: spec.to_string(),
                 memory_bits,
-                minimum_bits: 8 * (HEADER_BYTES as u64 + block_bytes),
+                minimum_bits: 8 * least_bytes,
             });
         }
-        let quotients = quotients_in(blocks * SLOTS);
+        let quotients = quotients_in_bytes(memory_bits / 8 - HEADER_BYTES as u64, last);
         let bits = bits.min(FINGERPRINT_BITS - 1 - quotients.ilog2());
         let most = (quotients / FEWEST_QUOTIENTS).checked_ilog2().unwrap_or(0);
         let doublings = doublings.min(most);
@@ -264,9 +268,25 @@ impl Filter for Quotient {
         let largest = tables.last().map_or(0, QuotientTable::bytes);
         Ok(Quotient {
             region_bytes: (HEADER_BYTES + largest) as u64,
+            is_usual: matches!(&tables[..], [table] if table.is_usual()),
             tables: tables.into(),
+            vectors: Vectors::Portable,
             deepest: FINGERPRINT_BITS - 1 - first.ilog2(),
         })
+    }
+
+    #[inline(always)]
+    fn uses_vectors(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn with_vectors(&self, vectors: Vectors) -> Self {
+        Quotient {
+            tables: Arc::clone(&self.tables),
+            vectors,
+            ..*self
+        }
     }
 
     fn region_bytes(&self) -> u64 {
@@ -284,9 +304,9 @@ impl Filter for Quotient {
     fn recount(&self, region: &[u8]) -> u64 {
         let table = self.table_in(region);
         let body = &region[HEADER_BYTES..];
-        (0..table.slots())
-            .filter(|&slot| table.is_used(body, slot))
-            .count() as u64
+        (0..table.blocks())
+            .map(|block| u64::from(table.used(body, block)))
+            .sum()
     }
 
     fn false_positive_rate(&self, registers: &Registers) -> f64 {
@@ -323,32 +343,22 @@ impl Filter for Quotient {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let table = *self.table(registers);
-        let key = table.locate(observation.fingerprint);
-        let body = &region.bytes()[HEADER_BYTES..];
-        let place = key.place();
-        let run = table.run(body, place.0);
-        if table.holder(body, key, run).is_some() {
-            return Verdict::Seen;
+        let table = self.table(registers);
+        match self.is_usual {
+            true => self.observe_in(table.with_constants(), region, registers, observation),
+            false => self.observe_in(*table, region, registers, observation),
         }
-        let has_room = registers.occupied() < table.capacity();
-        if let Some(run) = run.filter(|_| has_room)
-            && table.insert(&mut Self::body(region), place, run)
-        {
-            self.count_recorded(registers, &table);
-        } else {
-            self.record_in_larger(region, registers, observation.fingerprint);
-        }
-        Verdict::New
     }
 
     #[inline(always)]
     fn contains(&self, region: &[u8], registers: &Registers, fingerprint: Fingerprint) -> Verdict {
         let table = self.table(registers);
-        let key = table.locate(fingerprint);
         let body = &region[HEADER_BYTES..];
-        let run = table.run(body, key.place().0);
-        Verdict::seen_if(table.holder(body, key, run).is_some())
+        match table.look_up(body, fingerprint, self.vectors) {
+            Local::Held => Verdict::Seen,
+            Local::Absent(_) => Verdict::New,
+            Local::Unknown => Verdict::seen_if(table.find(body, fingerprint).is_some()),
+        }
     }
 
     /// Other keys with the same fingerprint go with it.
@@ -359,9 +369,7 @@ impl Filter for Quotient {
         fingerprint: Fingerprint,
     ) -> Verdict {
         let table = self.table(registers);
-        let key = table.locate(fingerprint);
-        let body = &region.bytes()[HEADER_BYTES..];
-        let holder = table.holder(body, key, table.run(body, key.place().0));
+        let holder = table.find(&region.bytes()[HEADER_BYTES..], fingerprint);
         let removed = holder.and_then(|it| table.remove(&mut Self::body(region), it));
         let Some(age) = removed else {
             return Verdict::New;
@@ -372,12 +380,12 @@ impl Filter for Quotient {
     }
 
     fn cell_layout(&self) -> CellLayout {
-        let widest = self.tables.iter().map(|it| it.layout().width_bits).max();
+        let widest = self.tables.iter().map(|it| it.layout().width_bits()).max();
         CellLayout {
             cell: "slot",
             content: "fingerprint",
             row: "run",
-            row_cells: SLOTS,
+            row_cells: self.last_table().layout().slots().into(),
             max_value: 1 << widest.unwrap_or(0),
             loss: "not recorded, because the table was full",
         }
@@ -405,25 +413,7 @@ impl Filter for Quotient {
         other: &[u8],
         other_registers: &Registers,
     ) -> Result<(), &'static str> {
-        let (own, others) = (*self.table(registers), *self.table(other_registers));
-        let (body, other) = (&region[HEADER_BYTES..], &other[HEADER_BYTES..]);
-        let least = registers.own()[SIZE].max(other_registers.own()[SIZE]) as usize;
-        let found = (least..self.tables.len()).find_map(|size| {
-            let table = self.tables[size];
-            let content = count_union([own, others], [body, other], table);
-            (content.fits && content.count <= table.capacity()).then_some((size, content))
-        });
-        let Some((size, content)) = found else {
-            return Err("together they hold more keys than the table has room for");
-        };
-        let table = self.tables[size];
-        rebuild(&mut region[HEADER_BYTES..], own, table, (others, other));
-        Self::set_size(region, registers, size);
-        *registers.occupied_mut() = content.count;
-        registers.own_mut()[COVERED] = content.parts * self.parts(&table, 0);
-        registers.own_mut()[UNRECORDED] += other_registers.own()[UNRECORDED];
-        registers.count_others(other_registers);
-        Ok(())
+        self.take_union(region, registers, other, other_registers)
     }
 
     /// With every doubling more, the last table has a bit less per remainder: together with the
@@ -435,7 +425,7 @@ impl Filter for Quotient {
             let doublings = u64::from(last.level()) + more;
             let spec = spec.with("bits", &(bits - more).to_string()).ok()?;
             let spec = spec.with("doublings", &doublings.to_string()).ok()?;
-            let memory_bits = 8 * (HEADER_BYTES + last.doubled(more as u32).bytes()) as u64;
+            let memory_bits = 8 * (HEADER_BYTES as u64 + last.doubled(more as u32).needed_bytes());
             let larger = Self::build(&spec, memory_bits).ok()?;
             let same = larger.tables.starts_with(&self.tables);
             same.then_some((spec, memory_bits.max(8 * larger.region_bytes)))
@@ -452,22 +442,15 @@ impl Filter for Quotient {
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
         let table = self.table_in(region);
-        let (quotient, _) = table.locate(fingerprint).place();
-        let layout = table.layout();
-        let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
-        prefetch(region, block);
-        if layout.bytes() <= SMALL_BLOCK {
-            // All of it: slots are moved up.
-            prefetch(region, block + 64);
-            prefetch(region, block + layout.bytes() - 1);
-        } else {
-            let slot = HEADER_BYTES + (layout.slot_bit(quotient) / 8) as usize;
-            prefetch(region, block + 16);
-            prefetch(region, slot + 8);
+        match self.is_usual {
+            true => table
+                .with_constants()
+                .prefetch(&region[HEADER_BYTES..], fingerprint),
+            false => table.prefetch(&region[HEADER_BYTES..], fingerprint),
         }
     }
 
-    /// The more slots the runs before a block reach into it, the further away is a free slot.
+    /// If the last slots of a block are in use, the next block may be needed too.
     #[inline(always)]
     fn prefetch_dependent(
         &self,
@@ -477,16 +460,13 @@ impl Filter for Quotient {
         fingerprint: Fingerprint,
     ) {
         let table = self.table(registers);
-        let (quotient, _) = table.locate(fingerprint).place();
-        let layout = table.layout();
-        let block = HEADER_BYTES + layout.offset_at(quotient / SLOTS);
-        if quotient % SLOTS + 8 * u64::from(region[block]) >= SLOTS {
-            let next = block + layout.bytes();
-            prefetch(region, next);
-            prefetch(region, next + 64);
-            if layout.bytes() <= SMALL_BLOCK {
-                prefetch(region, next + layout.bytes() - 1);
-            }
+        // In an emptier table few blocks are full.
+        if 2 * registers.occupied() < table.capacity() {
+            return;
+        }
+        match self.is_usual {
+            true => (table.with_constants()).prefetch_next(&region[HEADER_BYTES..], fingerprint),
+            false => table.prefetch_next(&region[HEADER_BYTES..], fingerprint),
         }
     }
 }

@@ -1,104 +1,212 @@
-//! One block of a quotient table: 64 slots with their metadata, in bytes.
+//! One block of a quotient table: slots with their metadata, in one to three cache lines, or in half a
+//! one.
 //!
 //! ```text
-//! byte 0        1             9             17
-//!      offset   64 occupied   64 run ends   64 remainders of `width` bits, packed
+//! bit 0        8             8 + s         8 + 2s
+//!     offset   s occupied    s run ends    s remainders of `width` bits, packed
 //! ```
 //!
-//! *Occupied* bit i says that some key has the quotient 64·block + i. *Run end* bit i says that slot
+//! *Occupied* bit i says that some key has the quotient s·block + i. *Run end* bit i says that slot
 //! i of this block holds the last remainder of a run. The *offset* is the number of slots, counted
-//! from the first slot of the block, that the runs of all earlier quotients reach into it and beyond
-//! it; 255 stands for 255 and more.
+//! from the first slot of the block, that the runs of the quotients of all earlier blocks use in it
+//! and beyond it; 255 stands for 255 and more. The slots in use are the first ones of the block;
+//! all bits of the others are 0.
 //!
-//! The remainders of a block are exactly `width` words of 64 bits, so that slots are moved by whole
-//! words. Functions here take the bytes of several blocks and the number of one of them.
+//! There are as many slots as fit into the cache lines of a block, but at most 59, so that all
+//! metadata are in 128 bits. With remainders of 13 bits, 33 slots are in one cache line.
 
+use super::quotient_metadata::{LocalRun, Metadata};
 use crate::bytes::{read_u64, write_u64};
+use crate::simd::{Field, Vectors, from_bit, read_words, write_words};
 
-/// The number of slots of a block.
-pub(super) const SLOTS: u64 = 64;
 /// An offset of at least this is stored as this.
 pub(super) const LONG_OFFSET: u8 = u8::MAX;
 /// The largest width of a remainder: one that starts at any bit of a byte fits into eight bytes.
 pub(super) const MAX_WIDTH_BITS: u32 = 57;
 
-const OCCUPIED_AT: usize = 1;
-const ENDS_AT: usize = 9;
-const REMAINDERS_AT: usize = 17;
+const OFFSET_BITS: u32 = 8;
 const WORD_BITS: u32 = u64::BITS;
+const MAX_SLOTS: u32 = 59;
+/// The sizes of a block in bytes, and the fewest slots with which they are used. With fewer slots,
+/// more blocks would be full.
+const SIZES: [(u32, u32); 4] = [(32, 33), (64, 24), (128, 24), (192, 24)];
+/// Few runs are longer.
+const USUAL_RUN: u32 = 4;
 
 /// Where the parts of a block are, for remainders of one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// The number of bits of a remainder, from 1 to [`MAX_WIDTH_BITS`].
-    pub width_bits: u32,
+    width_bits: u32,
+    slots: u32,
+    bytes: u32,
+    /// 2^64 divided by the number of slots, rounded up.
+    reciprocal: u64,
+    /// How many adjacent remainders eight bytes contain in any case, but at most so many as runs
+    /// usually have.
+    together: u32,
+    /// The lowest bit of each of those.
+    ones: u64,
 }
 
 impl Blocks {
+    /// Returns the smallest blocks with enough slots of so many bits, from 1 to
+    /// [`MAX_WIDTH_BITS`].
+    pub const fn new(width_bits: u32) -> Self {
+        let (mut slots, mut bytes, mut size) = (0, 0, 0);
+        while size < SIZES.len() && (size == 0 || slots < SIZES[size - 1].1) {
+            bytes = SIZES[size].0;
+            slots = (8 * bytes - OFFSET_BITS) / (width_bits + 2);
+            size += 1;
+        }
+        if slots > MAX_SLOTS {
+            slots = MAX_SLOTS;
+        }
+        let (mut together, mut ones) = (0, 0);
+        while together < USUAL_RUN && (together + 1) * width_bits <= MAX_WIDTH_BITS {
+            ones |= 1 << (together * width_bits);
+            together += 1;
+        }
+        Blocks {
+            width_bits,
+            slots,
+            bytes,
+            reciprocal: u64::MAX / slots as u64 + 1,
+            together,
+            ones,
+        }
+    }
+
+    /// Returns the number of bits of a remainder.
+    #[inline(always)]
+    pub fn width_bits(self) -> u32 {
+        self.width_bits
+    }
+
+    /// Returns the number of slots of a block, which is also its number of quotients.
+    #[inline(always)]
+    pub fn slots(self) -> u32 {
+        self.slots
+    }
+
     /// Returns the size of a block.
     #[inline(always)]
     pub fn bytes(self) -> usize {
-        REMAINDERS_AT + 8 * self.width_bits as usize
+        self.bytes as usize
     }
 
+    /// Returns the block of a slot or quotient, and its number there. Exact below 2^58.
     #[inline(always)]
-    fn start(self, block: u64) -> usize {
+    pub fn split(self, slot: u64) -> (u64, u32) {
+        let block = ((u128::from(slot) * u128::from(self.reciprocal)) >> WORD_BITS) as u64;
+        (block, (slot - self.first_of(block)) as u32)
+    }
+
+    /// Returns the block of a slot or quotient.
+    #[inline(always)]
+    pub fn block_of(self, slot: u64) -> u64 {
+        self.split(slot).0
+    }
+
+    /// Returns the first slot or quotient of a block.
+    #[inline(always)]
+    pub fn first_of(self, block: u64) -> u64 {
+        block * u64::from(self.slots)
+    }
+
+    /// Returns the first byte of a block, which is its offset.
+    #[inline(always)]
+    pub fn byte_of(self, block: u64) -> usize {
         block as usize * self.bytes()
     }
 
-    /// Returns the byte of the offset, which is the first of the block.
-    #[inline(always)]
-    pub fn offset_at(self, block: u64) -> usize {
-        self.start(block)
+    /// Returns the first of the occupied bits.
+    pub fn occupied_bit(self, block: u64) -> u64 {
+        8 * self.byte_of(block) as u64 + u64::from(OFFSET_BITS)
     }
 
-    /// Returns the first byte of the occupied bits.
-    #[inline(always)]
-    pub fn occupied_at(self, block: u64) -> usize {
-        self.start(block) + OCCUPIED_AT
-    }
-
-    /// Returns the first byte of the run ends.
-    #[inline(always)]
-    pub fn ends_at(self, block: u64) -> usize {
-        self.start(block) + ENDS_AT
+    /// Returns the first of the run ends.
+    pub fn ends_bit(self, block: u64) -> u64 {
+        self.occupied_bit(block) + u64::from(self.slots)
     }
 
     /// Returns the first bit of a slot.
-    #[inline(always)]
     pub fn slot_bit(self, slot: u64) -> u64 {
-        let first = 8 * (self.start(slot / SLOTS) + REMAINDERS_AT) as u64;
-        first + slot % SLOTS * u64::from(self.width_bits)
+        let (block, slot) = self.split(slot);
+        8 * self.byte_of(block) as u64 + u64::from(self.bit_in_block(slot))
     }
 
-    /// Returns the occupied bits of a block.
+    /// Returns the first bit of a slot, counted in its block.
     #[inline(always)]
-    pub fn occupied(self, bytes: &[u8], block: u64) -> u64 {
-        read_u64(bytes, self.occupied_at(block))
+    fn bit_in_block(self, slot: u32) -> u32 {
+        OFFSET_BITS + 2 * self.slots + slot * self.width_bits
     }
 
-    /// Returns the run ends of a block.
+    /// Returns the bytes of a block.
     #[inline(always)]
-    pub fn ends(self, bytes: &[u8], block: u64) -> u64 {
-        read_u64(bytes, self.ends_at(block))
+    pub fn block(self, bytes: &[u8], block: u64) -> &[u8] {
+        let at = self.byte_of(block);
+        &bytes[at..at + self.bytes()]
     }
 
-    /// Sets or clears the occupied bit of a quotient.
+    /// Returns the bytes of a block.
     #[inline(always)]
-    pub fn set_occupied(self, bytes: &mut [u8], quotient: u64, value: bool) {
-        set_bit_at(bytes, self.occupied_at(quotient / SLOTS), quotient, value);
+    pub fn block_mut(self, bytes: &mut [u8], block: u64) -> &mut [u8] {
+        let at = self.byte_of(block);
+        &mut bytes[at..at + self.bytes()]
     }
 
-    /// Sets or clears the run end of a slot.
     #[inline(always)]
-    pub fn set_end(self, bytes: &mut [u8], slot: u64, value: bool) {
-        set_bit_at(bytes, self.ends_at(slot / SLOTS), slot, value);
+    fn slots_mask(self) -> u64 {
+        (1 << self.slots) - 1
     }
 
-    /// Whether a slot holds the last remainder of a run.
+    /// Returns the metadata of a block, given its bytes.
     #[inline(always)]
-    pub fn is_end(self, bytes: &[u8], slot: u64) -> bool {
-        self.ends(bytes, slot / SLOTS) >> (slot % SLOTS) & 1 == 1
+    pub fn metadata(self, block: &[u8]) -> Metadata {
+        let ends_bit = OFFSET_BITS + self.slots;
+        let at = ends_bit / 8;
+        let occupied = read_u64(block, 1);
+        Metadata {
+            offset: block[0],
+            occupied: occupied & self.slots_mask(),
+            ends: read_u64(block, at as usize) >> (ends_bit - 8 * at) & self.slots_mask(),
+        }
+    }
+
+    /// Returns the metadata as they are in the first bits of a block.
+    #[inline(always)]
+    fn packed(self, metadata: Metadata) -> u128 {
+        u128::from(metadata.offset)
+            | u128::from(metadata.occupied) << OFFSET_BITS
+            | u128::from(metadata.ends) << (OFFSET_BITS + self.slots)
+    }
+
+    #[inline(always)]
+    fn packed_mask(self) -> u128 {
+        (1 << self.bit_in_block(0)) - 1
+    }
+
+    /// Writes the metadata of a block, given its bytes.
+    pub fn set_metadata(self, block: &mut [u8], metadata: Metadata) {
+        let mut words = [read_u64(block, 0), read_u64(block, 8)];
+        self.replace_metadata(&mut words, metadata);
+        write_u64(block, 0, words[0]);
+        write_u64(block, 8, words[1]);
+    }
+
+    /// Changes the metadata of a block.
+    pub fn change(self, bytes: &mut [u8], block: u64, how: impl FnOnce(&mut Metadata)) {
+        let bytes = self.block_mut(bytes, block);
+        let mut metadata = self.metadata(bytes);
+        how(&mut metadata);
+        self.set_metadata(bytes, metadata);
+    }
+
+    #[inline(always)]
+    fn replace_metadata(self, words: &mut [u64], metadata: Metadata) {
+        let old = u128::from(words[0]) | u128::from(words[1]) << WORD_BITS;
+        let new = old & !self.packed_mask() | self.packed(metadata);
+        (words[0], words[1]) = (new as u64, (new >> WORD_BITS) as u64);
     }
 
     #[inline(always)]
@@ -106,197 +214,163 @@ impl Blocks {
         (1 << self.width_bits) - 1
     }
 
-    /// Returns eight bytes that contain a slot, and its first bit in them.
+    /// Returns eight bytes of a block that contain a slot, and its first bit in them.
     #[inline(always)]
-    fn window(self, length: usize, slot: u64) -> (usize, u32) {
-        let bit = self.slot_bit(slot);
-        // At the end of the bytes the window is moved back to stay inside.
-        let at = ((bit / 8) as usize).min(length - 8);
-        (at, (bit - 8 * at as u64) as u32)
+    fn window(self, slot: u32) -> (usize, u32) {
+        window(self.bit_in_block(slot), self.bytes)
+    }
+
+    /// Returns the remainder in a slot of a block, given its bytes.
+    #[inline(always)]
+    pub fn remainder_in(self, block: &[u8], slot: u32) -> u64 {
+        let (at, shift) = self.window(slot);
+        read_u64(block, at) >> shift & self.mask()
+    }
+
+    /// Returns how many remainders of a run are less than a value, and whether one is equal. All of
+    /// the run is compared: it is short, and the answer must not depend on the order in a damaged
+    /// run. The common lengths need no loop.
+    #[inline(always)]
+    pub fn compare(self, block: &[u8], run: LocalRun, value: u64) -> (u32, bool) {
+        if run.length <= self.together {
+            return self.compare_together(block, run, value);
+        }
+        compare_each(
+            block,
+            self.bit_in_block(run.start),
+            self.width_bits,
+            run.length,
+            value,
+        )
+    }
+
+    /// Does the same for a run of which eight bytes contain all remainders.
+    #[inline(always)]
+    fn compare_together(self, block: &[u8], run: LocalRun, value: u64) -> (u32, bool) {
+        let (at, shift) = self.window(run.start);
+        // Behind the run it has other bits, which do not matter.
+        let remainders = read_u64(block, at) >> shift;
+        let values = value * self.ones;
+        let tops = self.ones << (self.width_bits - 1);
+        let tops_of_run = tops & ((1 << (run.length * self.width_bits)) - 1);
+        // Subtracting 1 from a 0 sets its top bit. It also borrows from the next remainder, but then
+        // one that is equal has been found.
+        let differences = remainders ^ values;
+        let equal = differences.wrapping_sub(self.ones) & !differences & tops_of_run;
+        // Whether a remainder without its top bit is at least the value without: with the top bit
+        // set, the subtraction does not borrow from the next remainder.
+        let low_at_least = (remainders | tops) - (values & !tops);
+        let at_least = remainders & !values | !differences & low_at_least;
+        ((!at_least & tops_of_run).count_ones(), equal != 0)
     }
 
     /// Returns the remainder in a slot.
     #[inline(always)]
     pub fn remainder(self, bytes: &[u8], slot: u64) -> u64 {
-        let (at, shift) = self.window(bytes.len(), slot);
-        read_u64(bytes, at) >> shift & self.mask()
+        let (block, slot) = self.split(slot);
+        self.remainder_in(self.block(bytes, block), slot)
     }
 
-    /// Writes the remainder of a slot.
+    /// Writes the remainder of a slot of a block, given its bytes.
     #[inline(always)]
-    pub fn set_remainder(self, bytes: &mut [u8], slot: u64, remainder: u64) {
-        let (at, shift) = self.window(bytes.len(), slot);
-        let others = read_u64(bytes, at) & !(self.mask() << shift);
-        write_u64(bytes, at, others | remainder << shift);
+    pub fn set_remainder(self, block: &mut [u8], slot: u32, remainder: u64) {
+        let (at, shift) = self.window(slot);
+        let others = read_u64(block, at) & !(self.mask() << shift);
+        write_u64(block, at, others | remainder << shift);
     }
 
-    /// Moves the slots `first..free` up by one and puts a remainder and its run end into `first`.
-    /// `free` is overwritten.
+    /// Moves the remainders of a block from a slot on up by one, puts one into the slot, and
+    /// replaces the metadata. The remainder in the last slot is lost.
     #[inline(always)]
-    pub fn insert(self, bytes: &mut [u8], first: u64, free: u64, remainder: u64, is_end: bool) {
-        let lowest = first / SLOTS;
-        for block in (lowest..=free / SLOTS).rev() {
-            let (from, carried) = match block == lowest {
-                true => (first % SLOTS, (remainder, is_end)),
-                false => {
-                    let below = block * SLOTS - 1;
-                    let carried = (self.remainder(bytes, below), self.is_end(bytes, below));
-                    (0, carried)
-                }
-            };
-            let to = (free - block * SLOTS).min(SLOTS - 1);
-            let ends_at = self.ends_at(block);
-            let ends = read_u64(bytes, ends_at);
-            let moved = ends << 1 & !(1 << from) | u64::from(carried.1) << from;
-            let changed = span(from, to + 1);
-            write_u64(bytes, ends_at, ends & !changed | moved & changed);
-            self.move_up(bytes, block, from, to);
-            self.set_remainder(bytes, block * SLOTS + from, carried.0);
-        }
+    pub fn insert(
+        self,
+        block: &mut [u8],
+        slot: u32,
+        remainder: u64,
+        metadata: Metadata,
+        vectors: Vectors,
+    ) {
+        let field = Field {
+            at: self.bit_in_block(slot),
+            end: self.bit_in_block(self.slots),
+            width: self.width_bits,
+            value: remainder,
+            low_mask: self.packed_mask(),
+            low_bits: self.packed(metadata),
+        };
+        vectors.insert_field(block, field);
     }
 
-    /// Moves the slots `from..to` of a block up by one. The contents of `from` do not matter then.
+    /// Inserts a remainder and its run end into a slot, and replaces the other metadata. Returns what
+    /// was in the last slot.
     #[inline(always)]
-    fn move_up(self, bytes: &mut [u8], block: u64, from: u64, to: u64) {
-        // In a damaged table, `to` may be before `from`.
-        if from >= to {
-            return;
-        }
-        let width = self.width_bits;
-        let (low_bit, high_bit) = (from as u32 * width, (to as u32 + 1) * width);
-        let (low, high) = (low_bit / WORD_BITS, (high_bit - 1) / WORD_BITS);
-        let area = self.start(block) + REMAINDERS_AT;
-        let words = &mut bytes[area + 8 * low as usize..area + 8 * (high as usize + 1)];
-        let last = words.len() - 8;
-        let (first_word, last_word) = (read_u64(words, 0), read_u64(words, last));
-        let mut word = last_word;
-        for at in (8..=last).rev().step_by(8) {
-            let below = read_u64(words, at - 8);
-            write_u64(words, at, word << width | below >> (WORD_BITS - width));
-            word = below;
-        }
-        write_u64(words, 0, word << width);
-        // The slots before and behind, in the same words, stay.
-        let behind = !part(high, 0, high_bit);
-        write_u64(
-            words,
-            last,
-            read_u64(words, last) & !behind | last_word & behind,
+    pub fn insert_pushing(
+        self,
+        block: &mut [u8],
+        slot: u32,
+        (remainder, is_end): (u64, bool),
+        mut metadata: Metadata,
+        vectors: Vectors,
+    ) -> (u64, bool) {
+        let last = self.slots - 1;
+        let pushed = (
+            self.remainder_in(block, last),
+            metadata.ends >> last & 1 == 1,
         );
-        let before = part(low, 0, low_bit);
-        write_u64(words, 0, read_u64(words, 0) & !before | first_word & before);
+        metadata.ends &= !(1 << last);
+        metadata.insert_end(slot, is_end);
+        self.insert(block, slot, remainder, metadata, vectors);
+        pushed
     }
 
-    /// Moves the slots after `removed` up to `last` down by one and empties `last`.
-    pub fn remove(self, bytes: &mut [u8], removed: u64, last: u64) {
-        let lowest = removed / SLOTS;
-        for block in lowest..=last / SLOTS {
-            let from = match block == lowest {
-                true => removed % SLOTS,
-                false => 0,
-            };
-            let to = (last - block * SLOTS).min(SLOTS - 1);
-            let (remainder, is_end) = match block == last / SLOTS {
-                true => (0, false),
-                false => {
-                    let above = (block + 1) * SLOTS;
-                    (self.remainder(bytes, above), self.is_end(bytes, above))
-                }
-            };
-            let ends_at = self.ends_at(block);
-            let ends = read_u64(bytes, ends_at);
-            let moved = ends >> 1 & !(1 << to) | u64::from(is_end) << to;
-            let changed = span(from, to + 1);
-            write_u64(bytes, ends_at, ends & !changed | moved & changed);
-            self.move_down(bytes, block, from, to);
-            self.set_remainder(bytes, block * SLOTS + to, remainder);
+    /// Moves the remainders of a block after a slot down by one, puts 0 into the last slot, and
+    /// replaces the metadata.
+    pub fn remove(self, block: &mut [u8], slot: u32, metadata: Metadata) {
+        match block.len() {
+            32 => self.remove_words::<4>(block, slot, metadata),
+            64 => self.remove_words::<8>(block, slot, metadata),
+            128 => self.remove_words::<16>(block, slot, metadata),
+            _ => self.remove_words::<24>(block, slot, metadata),
         }
     }
 
-    /// Moves the slots after `from` up to `to` of a block down by one.
-    fn move_down(self, bytes: &mut [u8], block: u64, from: u64, to: u64) {
-        let width = self.width_bits;
-        let (low_bit, high_bit) = (from as u32 * width, (to as u32 + 1) * width);
-        let (low, high) = (low_bit / WORD_BITS, (high_bit - 1) / WORD_BITS);
-        let area = self.start(block) + REMAINDERS_AT;
-        let word_at = |word: u32| area + 8 * word as usize;
-        for index in low..=high {
-            let word = read_u64(bytes, word_at(index));
-            let above = match index == high {
-                true => 0,
-                false => read_u64(bytes, word_at(index + 1)),
-            };
-            let moved = word >> width | above << (WORD_BITS - width);
-            let changed = part(index, low_bit, high_bit);
-            write_u64(bytes, word_at(index), word & !changed | moved & changed);
+    fn remove_words<const WORDS: usize>(self, block: &mut [u8], slot: u32, metadata: Metadata) {
+        let (bit, width) = (self.bit_in_block(slot), self.width_bits);
+        let mut words: [u64; WORDS] = read_words(block);
+        self.replace_metadata(&mut words, metadata);
+        let mut above = 0;
+        for i in (0..WORDS).rev() {
+            let moved = words[i] & from_bit(bit + width, i);
+            words[i] = words[i] & !from_bit(bit, i) | moved >> width | above;
+            above = moved << (WORD_BITS - width);
         }
+        write_words(block, &words);
+        // Behind the last slot all bits are 0, unless the block is damaged.
+        self.set_remainder(block, self.slots - 1, 0);
     }
 }
 
-/// Returns a word with the bits `from..to` set.
+/// Returns the first of eight bytes of a block that contain a remainder, and its first bit in them.
 #[inline(always)]
-pub(super) fn span(from: u64, to: u64) -> u64 {
-    let below = |bit: u64| match bit {
-        64.. => u64::MAX,
-        _ => (1 << bit) - 1,
-    };
-    below(to) & !below(from)
+fn window(first_bit: u32, block_bytes: u32) -> (usize, u32) {
+    // At the end of the block the window is moved back to stay inside.
+    let at = (first_bit / 8).min(block_bytes - 8);
+    (at as usize, first_bit - 8 * at)
 }
 
-/// Returns the bits of word number `index` that are among the bits `from..to` of all words.
-#[inline(always)]
-fn part(index: u32, from: u32, to: u32) -> u64 {
-    let first = index * WORD_BITS;
-    let within = |bit: u32| u64::from(bit.saturating_sub(first).min(WORD_BITS));
-    span(within(from), within(to))
-}
-
-#[inline(always)]
-fn set_bit_at(bytes: &mut [u8], at: usize, index: u64, value: bool) {
-    let byte = &mut bytes[at + (index % SLOTS / 8) as usize];
-    let bit = 1 << (index % 8);
-    match value {
-        true => *byte |= bit,
-        false => *byte &= !bit,
+/// Does what [`Blocks::compare`] does, for a run of any length. Inlined into a loop over keys, it
+/// would be vectorized, and slow down the usual case; so would a reference to the geometry.
+#[inline(never)]
+fn compare_each(block: &[u8], first_bit: u32, width: u32, length: u32, value: u64) -> (u32, bool) {
+    let (mut less, mut equals) = (0, false);
+    for slot in 0..length {
+        let (at, shift) = window(first_bit + slot * width, block.len() as u32);
+        let remainder = read_u64(block, at) >> shift & ((1 << width) - 1);
+        less += u32::from(remainder < value);
+        equals |= remainder == value;
     }
+    (less, equals)
 }
-
-/// Returns the position of the set bit number `rank`, counted from 0. The word has more than `rank`
-/// set bits.
-#[inline(always)]
-pub(super) fn select(word: u64, rank: u32) -> u32 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const TOPS: u64 = ONES << 7;
-    // The number of set bits in each byte, then in each byte and all lower ones.
-    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
-    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-    let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
-    // The top bit of each byte whose sum is above the rank.
-    let reached = ((sums | TOPS) - ONES * u64::from(rank + 1)) & TOPS;
-    let byte = reached.trailing_zeros() & !7;
-    let before = (sums << 8 >> byte) as u8;
-    let rest = (word >> byte) as u8;
-    byte + u32::from(SELECT_IN_BYTE[(rank - u32::from(before)) as usize & 7][rest as usize])
-}
-
-/// The position of the set bit number r of each byte, by r. A loop would take a different number of
-/// steps each time, which a processor cannot predict.
-static SELECT_IN_BYTE: [[u8; 256]; 8] = {
-    let mut table = [[0; 256]; 8];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut bit, mut rank) = (0, 0);
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[rank][byte] = bit as u8;
-                rank += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
 
 #[cfg(test)]
 mod tests {
@@ -304,52 +378,88 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_block_holds_its_parts_and_wastes_little() {
+        for width in 1..=MAX_WIDTH_BITS {
+            let blocks = Blocks::new(width);
+            let used = blocks.bit_in_block(blocks.slots);
+            assert!(used <= 8 * blocks.bytes, "{width}");
+            assert!((24..=MAX_SLOTS).contains(&blocks.slots), "{width}");
+            if width >= 2 {
+                assert!(
+                    100 * used >= 88 * 8 * blocks.bytes,
+                    "{width}: {used} of {blocks:?}"
+                );
+            }
+        }
+    }
+
     proptest! {
         #[test]
-        fn select_agrees_with_a_search_bit_by_bit(word: u64, sparse: u64) {
-            for word in [word, word & sparse, word | sparse, u64::MAX] {
-                let bits = (0..64).filter(|bit| word >> bit & 1 == 1);
-                for (rank, bit) in bits.enumerate() {
-                    prop_assert_eq!(select(word, rank as u32), bit);
-                }
-            }
+        fn a_slot_is_in_one_block(width in 1..=MAX_WIDTH_BITS, slot in 0u64..1 << 58) {
+            let blocks = Blocks::new(width);
+            let (block, rest) = blocks.split(slot);
+            prop_assert_eq!(block, slot / u64::from(blocks.slots));
+            prop_assert_eq!(u64::from(rest), slot % u64::from(blocks.slots));
         }
 
         /// Slots are inserted and removed as in a vector.
         #[test]
         fn slots_move_like_the_elements_of_a_vector(
-            width in 1..=MAX_WIDTH_BITS, seed in proptest::collection::vec(any::<(u64, bool)>(), 192),
-            changes in proptest::collection::vec((any::<bool>(), 0u64..192, 0u64..192, any::<(u64, bool)>()), 1..30),
+            width in 1..=MAX_WIDTH_BITS,
+            changes in proptest::collection::vec(
+                (0..3, any::<u32>(), any::<u64>(), any::<u8>(), any::<u64>(), any::<u64>()), 1..100),
         ) {
-            let blocks = Blocks { width_bits: width };
-            let mask = blocks.mask();
-            let mut bytes = vec![0xa5; 3 * blocks.bytes()];
-            let mut model: Vec<(u64, bool)> =
-                seed.iter().map(|(value, end)| (value & mask, *end)).collect();
-            for (slot, &(remainder, end)) in (0..).zip(&model) {
-                blocks.set_remainder(&mut bytes, slot, remainder);
-                blocks.set_end(&mut bytes, slot, end);
-            }
-            for (inserts, a, b, (remainder, end)) in changes {
-                let (low, high) = (a.min(b), a.max(b));
-                let changed = &mut model[low as usize..=high as usize];
-                if inserts {
-                    changed.rotate_right(1);
-                    changed[0] = (remainder & mask, end);
-                    blocks.insert(&mut bytes, low, high, remainder & mask, end);
+            let blocks = Blocks::new(width);
+            let mut bytes = vec![0; blocks.bytes()];
+            let mut model: Vec<u64> = Vec::new();
+            for (kind, at, value, offset, occupied, ends) in changes {
+                let (value, mask) = (value & blocks.mask(), blocks.slots_mask());
+                let (occupied, ends) = (occupied & mask, ends & mask);
+                let metadata = Metadata { offset, occupied, ends };
+                let count = model.len() as u32;
+                if kind > 0 {
+                    let at = at % (count + 1).min(blocks.slots);
+                    model.insert(at as usize, value);
+                    model.truncate(blocks.slots as usize);
+                    let before = bytes.clone();
+                    for vectors in Vectors::all_detected() {
+                        let mut copy = before.clone();
+                        blocks.insert(&mut copy, at, value, metadata, vectors);
+                        prop_assert!(vectors == Vectors::Portable || copy == bytes);
+                        bytes = copy;
+                    }
+                } else if count > 0 {
+                    model.remove((at % count) as usize);
+                    blocks.remove(&mut bytes, at % count, metadata);
                 } else {
-                    changed.rotate_left(1);
-                    changed[(high - low) as usize] = (0, false);
-                    blocks.remove(&mut bytes, low, high);
+                    blocks.set_metadata(&mut bytes, metadata);
+                }
+                prop_assert_eq!(blocks.metadata(&bytes), metadata);
+                for slot in 0..blocks.slots {
+                    let expected = model.get(slot as usize).copied().unwrap_or(0);
+                    prop_assert_eq!(blocks.remainder_in(&bytes, slot), expected, "slot {}", slot);
                 }
             }
-            for (slot, &expected) in (0..).zip(&model) {
-                let found = (blocks.remainder(&bytes, slot), blocks.is_end(&bytes, slot));
-                prop_assert_eq!(found, expected, "slot {}", slot);
-            }
-            for block in 0..3 {
-                prop_assert_eq!(bytes[blocks.offset_at(block)], 0xa5);
-                prop_assert_eq!(blocks.occupied(&bytes, block), 0xa5a5_a5a5_a5a5_a5a5);
+        }
+
+        /// In any block, also a damaged one.
+        #[test]
+        fn all_remainders_of_a_run_are_compared(
+            width in 1..=MAX_WIDTH_BITS, seed: [u8; 32], start: u32, length: u32, value: u64, which: u32,
+        ) {
+            let blocks = Blocks::new(width);
+            let block: Vec<u8> = seed.into_iter().cycle().take(blocks.bytes()).collect();
+            let start = start % blocks.slots;
+            let length = length % (blocks.slots - start + 1);
+            let run = LocalRun { start, length };
+            let remainders: Vec<u64> =
+                (start..start + length).map(|slot| blocks.remainder_in(&block, slot)).collect();
+            let in_run = remainders.get(which as usize % remainders.len().max(1));
+            for value in [value & blocks.mask(), in_run.copied().unwrap_or(0)] {
+                let less = remainders.iter().filter(|&&it| it < value).count() as u32;
+                let expected = (less, remainders.contains(&value));
+                prop_assert_eq!(blocks.compare(&block, run, value), expected);
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The slots of a quotient table that decide about a key, and what leads to them.
 
 use super::evidence::{Evidence, EvidenceCell, Requirement};
-use super::quotient_block::SLOTS;
 use super::quotient_table::QuotientTable;
 use super::slot_key::SlotKey;
 
@@ -27,7 +26,7 @@ pub(super) fn evidence_of(
             let cell = EvidenceCell {
                 index,
                 offset_bits: 8 * table_at as u64 + layout.slot_bit(index),
-                width_bits: layout.width_bits,
+                width_bits: layout.width_bits(),
                 meaning: "slot",
                 value: 1 + value,
             };
@@ -36,24 +35,26 @@ pub(super) fn evidence_of(
                 false => evidence.links.push(cell),
             }
         }
-        // Where a run ends is also read if the quotient has none.
+        let own = layout.block_of(quotient);
+        // Where a run would begin is also read if the quotient has none.
         let last = match run {
-            Some(run) => (run.end.max(quotient + 1) - 1) / SLOTS,
+            Some(run) => layout.block_of(run.end.max(1) - 1).max(own),
             None => table.blocks() - 1,
         };
-        let mut link = |meaning, block: u64, at: usize, width_bits| {
-            let offset_bits = 8 * (table_at + at) as u64;
-            let index = block * SLOTS;
+        let mut link = |meaning, block: u64, bit: u64, width_bits| {
+            let offset_bits = 8 * table_at as u64 + bit;
+            let index = layout.first_of(block);
             let cell = EvidenceCell::read(meaning, index, offset_bits, width_bits, region);
             evidence.links.push(cell);
         };
-        let first = table.last_short_offset(body, quotient / SLOTS).unwrap_or(0);
-        for block in first..=quotient / SLOTS {
-            link("offset", block, layout.offset_at(block), 8);
-            link("occupied bits", block, layout.occupied_at(block), 64);
+        let first = table.last_short_offset(body, own).unwrap_or(0);
+        let slots = layout.slots();
+        for block in first..=own {
+            link("offset", block, 8 * layout.byte_of(block) as u64, 8);
+            link("occupied bits", block, layout.occupied_bit(block), slots);
         }
         for block in first..=last {
-            link("run ends", block, layout.ends_at(block), 64);
+            link("run ends", block, layout.ends_bit(block), slots);
         }
     }
     evidence

@@ -11,7 +11,7 @@
 //! need. Few wait, because a fingerprint has nearly the same place, relative to the size, in both
 //! tables.
 
-use super::quotient_block::SLOTS;
+use super::quotient_block::LONG_OFFSET;
 use super::quotient_table::QuotientTable;
 use super::slot_key::Interval;
 
@@ -45,13 +45,12 @@ impl TableReader {
             return false;
         }
         let (layout, cut, slots) = (self.table.layout(), self.table.cut(), self.table.slots());
-        let first_quotient = self.block * SLOTS;
-        let mut occupied = layout.occupied(bytes, self.block);
-        let (mut slot, longer) = (self.slot, self.longer_bits);
+        let first_quotient = layout.first_of(self.block);
+        let mut occupied = self.table.metadata(bytes, self.block).occupied;
+        let (mut slot, longer) = (self.slot.max(first_quotient), self.longer_bits);
         while occupied != 0 {
             let quotient = first_quotient + u64::from(occupied.trailing_zeros());
             occupied &= occupied - 1;
-            slot = slot.max(quotient);
             let first = intervals.len();
             loop {
                 // Only a damaged table has a run without an end.
@@ -65,8 +64,9 @@ impl TableReader {
                         age: it.age + longer,
                     });
                 }
+                let (block, bit) = layout.split(slot);
                 slot += 1;
-                if layout.is_end(bytes, slot - 1) {
+                if self.table.metadata(bytes, block).ends >> bit & 1 == 1 {
                     break;
                 }
             }
@@ -84,7 +84,7 @@ impl TableReader {
     /// Returns the first byte that is still needed.
     fn needed_from(&self) -> usize {
         match self.block < self.table.blocks() {
-            true => self.table.layout().offset_at(self.block),
+            true => self.table.layout().byte_of(self.block),
             false => usize::MAX,
         }
     }
@@ -232,26 +232,29 @@ impl TableWriter {
     #[inline]
     fn write_run(&mut self, bytes: &mut [u8], quotient: u64, limit: usize) -> bool {
         let layout = self.table.layout();
-        let first = self.slot.max(quotient);
+        let (own, bit) = layout.split(quotient);
+        let first = self.slot.max(layout.first_of(own));
         let end = first + self.values.len() as u64;
         // A run behind the last slot occurs only if the old table was damaged.
         if end > self.table.slots() {
             return true;
         }
-        let blocks = (end - 1) / SLOTS + 1;
-        if layout.offset_at(blocks) > limit {
+        let blocks = layout.block_of(end - 1) + 1;
+        if layout.byte_of(blocks) > limit {
             return false;
         }
         self.clear_to(bytes, blocks);
-        self.write_offsets(bytes, quotient / SLOTS + 1);
-        layout.set_occupied(bytes, quotient, true);
+        self.write_offsets(bytes, own + 1);
+        layout.change(bytes, own, |it| it.occupied |= 1 << bit);
         if self.values.len() > 1 {
             self.values.sort_unstable();
         }
         for (slot, &value) in (first..).zip(&self.values) {
-            layout.set_remainder(bytes, slot, value);
+            let (block, slot) = layout.split(slot);
+            layout.set_remainder(layout.block_mut(bytes, block), slot, value);
         }
-        layout.set_end(bytes, end - 1, true);
+        let (block, last) = layout.split(end - 1);
+        layout.change(bytes, block, |it| it.ends |= 1 << last);
         self.slot = end;
         true
     }
@@ -265,7 +268,7 @@ impl TableWriter {
     fn clear_to(&mut self, bytes: &mut [u8], blocks: u64) {
         if self.cleared < blocks {
             let layout = self.table.layout();
-            bytes[layout.offset_at(self.cleared)..layout.offset_at(blocks)].fill(0);
+            bytes[layout.byte_of(self.cleared)..layout.byte_of(blocks)].fill(0);
             self.cleared = blocks;
         }
     }
@@ -273,9 +276,10 @@ impl TableWriter {
     /// Writes the offsets of blocks before whose quotients everything is written.
     #[inline]
     fn write_offsets(&mut self, bytes: &mut [u8], blocks: u64) {
+        let layout = self.table.layout();
         for block in self.offsets..blocks {
-            let offset = self.slot.saturating_sub(block * SLOTS);
-            self.table.set_offset(bytes, block, offset);
+            let offset = self.slot.saturating_sub(layout.first_of(block));
+            bytes[layout.byte_of(block)] = offset.min(LONG_OFFSET.into()) as u8;
         }
         self.offsets = self.offsets.max(blocks);
     }
@@ -334,7 +338,9 @@ pub(super) fn count_union(
         for it in intervals.drain(..) {
             count += 1;
             parts += it.end() - it.start;
-            slot = size.cut().place(it.start >> it.age, it.age).0.max(slot) + 1;
+            let quotient = size.cut().place(it.start >> it.age, it.age).0;
+            let block = size.layout().block_of(quotient);
+            slot = size.layout().first_of(block).max(slot) + 1;
         }
     }
     Content {

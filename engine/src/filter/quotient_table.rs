@@ -1,31 +1,44 @@
 //! A quotient table of one size: finds the runs and slots of keys.
 //!
 //! Each key has a **quotient** and a **slot value** (`slot_key.rs`). The values of one quotient are a
-//! *run*: sorted, in adjacent slots, not before the slot with the quotient's number. Runs are in the
-//! order of their quotients, and each starts as early as the runs before it allow. So the bytes of a
-//! table follow from the set of its fingerprints, whatever the order in which they came.
+//! *run*: sorted, in adjacent slots, not before the first slot of the quotient's block. Runs are in
+//! the order of their quotients, and each starts as early as the runs before it allow. So the bytes
+//! of a table follow from the set of its fingerprints, whatever the order in which they came.
 //!
 //! Which run belongs to a quotient is found by counting: the n-th occupied quotient has the n-th
 //! run end. The offset of a block says where the runs of its own quotients begin, so the count
-//! starts there. The layout is that of the rank-and-select quotient filter: Pandey, Bender, Johnson,
-//! Patro, "A General-Purpose Counting Filter: Making Every Bit Count", 2017.
+//! starts there. This is the rank-and-select quotient filter of Pandey, Bender, Johnson, Patro, "A
+//! General-Purpose Counting Filter: Making Every Bit Count", 2017, except that a run need not begin
+//! at its quotient's own slot. So the slots in use are the first ones of each block, and an insertion
+//! moves the rest of one block, unless that is full. Most runs are in the cache line of their block.
 //!
 //! **Invariant:** whatever the bytes are, no function panics or loops forever. A damaged table
 //! gives wrong answers.
 
 use std::ops::Range;
 
-use super::quotient_block::{Blocks, LONG_OFFSET, SLOTS, select};
+use super::quotient_block::{Blocks, LONG_OFFSET};
+use super::quotient_metadata::Metadata;
 use super::slot_key::{SlotCut, SlotKey, WHOLE};
 use crate::fingerprint::Fingerprint;
+use crate::simd::Vectors;
 
-/// The share of quotients, in percent, that a table holds keys for. Beyond it clusters become long.
-const FULL_PERCENT: u64 = 95;
+/// The share of quotients, in percent, that a table holds keys for. Beyond it most blocks are full.
+const FULL_PERCENT: u64 = 98;
 /// Slots behind the last quotient for runs that are pushed there. At the load above, runs reach
-/// further with a probability of e^(−26).
-const SPARE_SLOTS: u64 = 256;
+/// further with a probability of e^(−20).
+const SPARE_SLOTS: u64 = 512;
 /// A small table has one spare slot in so many.
-const SPARE_SHARE: u64 = 8;
+const SPARE_SHARE: u64 = 12;
+
+/// The width with which most tables are made, without growth.
+const USUAL_CUT: SlotCut = SlotCut {
+    scale: WHOLE,
+    width_bits: 13,
+    ages: 0,
+    is_marked: false,
+};
+const USUAL_LAYOUT: Blocks = Blocks::new(USUAL_CUT.slot_bits());
 
 /// The geometry of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +79,17 @@ impl QuotientRun {
 }
 
 /// Returns how many of so many slots have a quotient of their own.
-pub(super) fn quotients_in(slots: u64) -> u64 {
+fn quotients_in(slots: u64) -> u64 {
     slots - SPARE_SLOTS.min(slots / SPARE_SHARE)
+}
+
+/// Returns for how many quotients a table has room in so many bytes. The number does not jump from
+/// block to block, so that a table with exactly twice as many quotients can be asked for.
+pub(super) fn quotients_in_bytes(bytes: u64, layout: Blocks) -> u64 {
+    let (block_slots, block_bytes) = (u64::from(layout.slots()), layout.bytes() as u64);
+    let slots = u128::from(bytes) * u128::from(block_slots) / u128::from(block_bytes);
+    // The table takes whole blocks.
+    quotients_in((slots as u64).saturating_sub(block_slots - 1))
 }
 
 impl QuotientTable {
@@ -84,14 +106,15 @@ impl QuotientTable {
         quotients: 0,
         blocks: 0,
         capacity: 0,
-        layout: Blocks { width_bits: 1 },
+        layout: Blocks::new(1),
     };
 
     /// Returns a table with scale·2^level/16 times as many quotients as the first one has.
     pub fn new(first_quotients: u64, level: u32, cut: SlotCut) -> Self {
         let quotients = SlotCut::scaled(first_quotients << level, cut.scale);
-        let mut blocks = quotients.div_ceil(SLOTS);
-        while quotients_in(SLOTS * blocks) < quotients {
+        let layout = Blocks::new(cut.slot_bits());
+        let mut blocks = layout.block_of(quotients - 1) + 1;
+        while quotients_in(layout.first_of(blocks)) < quotients {
             blocks += 1;
         }
         QuotientTable {
@@ -101,9 +124,24 @@ impl QuotientTable {
             quotients,
             blocks,
             capacity: quotients * FULL_PERCENT / 100,
-            layout: Blocks {
-                width_bits: cut.slot_bits(),
-            },
+            layout,
+        }
+    }
+
+    /// Whether it is a table of the default width that does not grow.
+    pub fn is_usual(&self) -> bool {
+        self.cut == USUAL_CUT && self.level() == 0
+    }
+
+    /// Returns the same table, if it is a [usual](QuotientTable::is_usual) one, with constants
+    /// instead of variables.
+    #[inline(always)]
+    pub fn with_constants(&self) -> Self {
+        QuotientTable {
+            cut: USUAL_CUT,
+            depth: USUAL_CUT.width_bits,
+            layout: USUAL_LAYOUT,
+            ..*self
         }
     }
 
@@ -119,6 +157,17 @@ impl QuotientTable {
             ..self.cut
         };
         QuotientTable::new(self.parts, self.level() + times, cut)
+    }
+
+    /// Returns the fewest bytes in which there is [room](quotients_in_bytes) for its quotients.
+    pub fn needed_bytes(&self) -> u64 {
+        let (block_slots, block_bytes) =
+            (u64::from(self.layout.slots()), self.layout.bytes() as u64);
+        let mut slots = self.quotients;
+        while quotients_in(slots) < self.quotients {
+            slots += 1;
+        }
+        ((slots + block_slots - 1) * block_bytes).div_ceil(block_slots)
     }
 
     /// Returns how fingerprints are cut.
@@ -142,10 +191,11 @@ impl QuotientTable {
     /// Returns the number of slots.
     #[inline(always)]
     pub fn slots(&self) -> u64 {
-        self.blocks * SLOTS
+        self.layout.first_of(self.blocks)
     }
 
     /// Returns the number of blocks.
+    #[inline(always)]
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
@@ -170,145 +220,137 @@ impl QuotientTable {
     /// Returns the fingerprint of a key, which knows its quotient and slot value.
     #[inline(always)]
     pub fn locate(&self, fingerprint: Fingerprint) -> SlotKey {
-        let product = u128::from(fingerprint.0) * u128::from(self.parts);
         SlotKey {
-            fingerprint: (product >> (u64::BITS - self.depth)) as u64,
+            fingerprint: self.number(fingerprint),
             cut: self.cut,
         }
     }
 
-    /// Returns the slot that holds a key, given the run of its quotient.
+    /// Returns the quotient and the slot's value with which a key is stored.
     #[inline(always)]
+    pub fn place(&self, fingerprint: Fingerprint) -> (u64, u64) {
+        self.cut.place(self.number(fingerprint), 0)
+    }
+
+    #[inline(always)]
+    fn number(&self, fingerprint: Fingerprint) -> u64 {
+        let product = u128::from(fingerprint.0) * u128::from(self.parts);
+        // The product without its last 64 − depth bits. The depth is from 1 to 61.
+        let (high, low) = ((product >> u64::BITS) as u64, product as u64);
+        let depth = self.depth % u64::BITS;
+        high << depth | low >> ((u64::BITS - depth) % u64::BITS)
+    }
+
+    /// Returns the slot that holds a key.
+    pub fn find(&self, bytes: &[u8], fingerprint: Fingerprint) -> Option<Holder> {
+        let key = self.locate(fingerprint);
+        self.holder(bytes, key, self.run(bytes, key.place().0))
+    }
+
+    /// Returns the slot that holds a key, given the run of its quotient.
     pub fn holder(&self, bytes: &[u8], key: SlotKey, run: Option<QuotientRun>) -> Option<Holder> {
         let quotients = key.quotients();
-        let (first, quotient) = (*quotients.start(), *quotients.end());
-        if let Some(run) = run
-            && let Some(slot) = self.slot_with(bytes, run, quotient, key)
-        {
-            return Some(Holder {
-                quotient,
-                run,
-                slot,
-            });
-        }
-        match first == quotient {
-            true => None,
-            false => self.earlier_holder(bytes, key, first..quotient),
-        }
+        let (first, last) = (*quotients.start(), *quotients.end());
+        let own = self.holder_in(bytes, key, last, run);
+        own.or_else(|| self.earlier_holder(bytes, key, first..last))
     }
 
     /// Looks for a shortened fingerprint that begins in an earlier quotient.
+    // The table is passed by value: a reference would keep the caller's constants in memory.
     #[cold]
-    fn earlier_holder(&self, bytes: &[u8], key: SlotKey, quotients: Range<u64>) -> Option<Holder> {
-        quotients.rev().find_map(|quotient| {
-            let run = self.run(bytes, quotient)?;
-            let slot = self.slot_with(bytes, run, quotient, key)?;
-            Some(Holder {
-                quotient,
-                run,
-                slot,
-            })
+    #[inline(never)]
+    pub fn earlier_holder(
+        self,
+        bytes: &[u8],
+        key: SlotKey,
+        quotients: Range<u64>,
+    ) -> Option<Holder> {
+        let mut quotients = quotients.rev();
+        quotients.find_map(|it| self.holder_in(bytes, key, it, self.run(bytes, it)))
+    }
+
+    /// Returns the slot in the run of a quotient that holds a key. All of the run is compared: it is
+    /// short, and the answer must not depend on the order in a damaged run.
+    fn holder_in(
+        &self,
+        bytes: &[u8],
+        key: SlotKey,
+        quotient: u64,
+        run: Option<QuotientRun>,
+    ) -> Option<Holder> {
+        let run = run?;
+        let is_held = |slot: &u64| key.is_in(quotient, self.layout.remainder(bytes, *slot));
+        let slot = run.slots().find(is_held)?;
+        Some(Holder {
+            quotient,
+            run,
+            slot,
         })
     }
 
-    /// Returns the slot of a run that holds a key. All of the run is compared: it is short, and the
-    /// answer must not depend on the order in a damaged run.
-    #[inline(always)]
-    fn slot_with(
-        &self,
-        bytes: &[u8],
-        run: QuotientRun,
-        quotient: u64,
-        key: SlotKey,
-    ) -> Option<u64> {
-        let mut slots = run.slots();
-        let value_in = |slot| self.layout.remainder(bytes, slot);
-        match self.cut.is_marked {
-            true => slots.find(|&slot| key.is_in(quotient, value_in(slot))),
-            false => slots.find(|&slot| value_in(slot) == key.place().1),
-        }
-    }
-
     /// Whether a larger table surely has a slot for each fingerprint of this one. In a larger table
-    /// runs reach no further behind the last quotient than in this one, except by rounding; but
-    /// fingerprints that must be divided are more than before.
+    /// runs reach no further behind the last quotient than in this one, except by rounding and
+    /// because blocks begin elsewhere; but fingerprints that must be divided are more than before.
     pub fn surely_fits_into(&self, bytes: &[u8], larger: &QuotientTable) -> bool {
         const ROUNDING: u64 = 4;
+        let block = u64::from(self.layout.slots());
         let oldest = self.cut.ages + larger.depth - self.depth;
         let last = self.run(bytes, self.quotients - 1);
         let spare = larger.slots() - larger.quotients;
         oldest <= larger.cut.ages
-            && last.is_some_and(|run| run.end + ROUNDING <= self.quotients + spare)
+            && last.is_some_and(|run| run.end + 2 * block + ROUNDING <= self.quotients + spare)
     }
 
     /// Returns the slots of a quotient; an empty range, at the place for its first remainder, if it
     /// has none. None if the table is damaged.
-    #[inline(always)]
     pub fn run(&self, bytes: &[u8], quotient: u64) -> Option<QuotientRun> {
-        let (block, bit) = (quotient / SLOTS, quotient % SLOTS);
-        let occupied = self.layout.occupied(bytes, block);
-        // The runs of this block up to that of the quotient.
-        let runs = (occupied & (u64::MAX >> (63 - bit))).count_ones();
-        let first = block * SLOTS + self.offset(bytes, block)?;
-        let end = match runs {
-            0 => first,
-            _ => self.end_number(bytes, first, runs)? + 1,
+        let (block, bit) = self.layout.split(quotient);
+        let occupied = self.metadata(bytes, block).occupied;
+        let runs_before = (occupied & ((1 << bit) - 1)).count_ones();
+        let mut start = self.layout.first_of(block) + self.offset(bytes, block)?;
+        if runs_before > 0 {
+            start = self.end_number(bytes, start, runs_before)? + 1;
+        }
+        let end = match occupied >> bit & 1 {
+            0 => start,
+            _ => self.end_number(bytes, start, 1)? + 1,
         };
-        Some(match occupied >> bit & 1 {
-            0 => {
-                let place = end.max(quotient);
-                QuotientRun {
-                    start: place,
-                    end: place,
-                }
-            }
-            _ => QuotientRun {
-                start: self.start_of_run(bytes, quotient, end - 1),
-                end,
-            },
-        })
+        Some(QuotientRun { start, end })
     }
 
-    /// Returns the first slot of a quotient's run, given its last: the slot after the run end before
-    /// it, but not before the quotient's own slot.
+    /// Returns the metadata of a block.
     #[inline(always)]
-    fn start_of_run(&self, bytes: &[u8], quotient: u64, last: u64) -> u64 {
-        let mut block = last / SLOTS;
-        let mut ends = self.layout.ends(bytes, block) & ((1 << (last % SLOTS)) - 1);
-        while ends == 0 && block > quotient / SLOTS {
-            block -= 1;
-            ends = self.layout.ends(bytes, block);
-        }
-        let after_end = (block + 1) * SLOTS - u64::from(ends.leading_zeros());
-        after_end.max(quotient)
+    pub fn metadata(&self, bytes: &[u8], block: u64) -> Metadata {
+        self.layout.metadata(self.layout.block(bytes, block))
     }
 
     /// Returns the slot of the run end number `count`, counted from 1, at or after a slot.
-    #[inline(always)]
-    pub fn end_number(&self, bytes: &[u8], from: u64, count: u32) -> Option<u64> {
-        let (mut block, mut left) = (from / SLOTS, count);
+    fn end_number(&self, bytes: &[u8], from: u64, count: u32) -> Option<u64> {
+        let ((mut block, bit), mut left) = (self.layout.split(from), count);
         if block >= self.blocks {
             return None;
         }
-        let mut ends = self.layout.ends(bytes, block) & (u64::MAX << (from % SLOTS));
+        let mut ends = self.metadata(bytes, block).ends & (u64::MAX << bit);
         loop {
             let here = ends.count_ones();
             if left <= here {
-                return Some(block * SLOTS + u64::from(select(ends, left - 1)));
+                return Some(
+                    self.layout.first_of(block)
+                        + u64::from(Vectors::Portable.select(ends, left - 1)),
+                );
             }
             left -= here;
             block += 1;
             if block == self.blocks {
                 return None;
             }
-            ends = self.layout.ends(bytes, block);
+            ends = self.metadata(bytes, block).ends;
         }
     }
 
-    /// Returns the number of slots, from the first of a block, that runs of earlier quotients use.
-    #[inline(always)]
+    /// Returns the number of slots, from the first of a block, that runs of earlier blocks use.
     pub fn offset(&self, bytes: &[u8], block: u64) -> Option<u64> {
-        match bytes[self.layout.offset_at(block)] {
+        match bytes[self.layout.byte_of(block)] {
             LONG_OFFSET => self.long_offset(bytes, block),
             offset => Some(offset.into()),
         }
@@ -316,63 +358,35 @@ impl QuotientTable {
 
     /// Counts from the last block before with an offset that is not long.
     #[cold]
-    pub fn long_offset(&self, bytes: &[u8], block: u64) -> Option<u64> {
+    fn long_offset(&self, bytes: &[u8], block: u64) -> Option<u64> {
         let first = self.last_short_offset(bytes, block)?;
-        let mut end = first * SLOTS + u64::from(bytes[self.layout.offset_at(first)]);
+        let offset = bytes[self.layout.byte_of(first)];
+        let mut end = self.layout.first_of(first) + u64::from(offset);
         for block in first..block {
-            let runs = self.layout.occupied(bytes, block).count_ones();
+            let runs = self.metadata(bytes, block).occupied.count_ones();
             if runs > 0 {
                 end = self.end_number(bytes, end, runs)? + 1;
             }
-            end = end.max((block + 1) * SLOTS);
+            end = end.max(self.layout.first_of(block + 1));
         }
-        Some(end - block * SLOTS)
+        Some(end - self.layout.first_of(block))
     }
 
     /// Returns the last block, up to the given one, whose offset is not long.
     pub fn last_short_offset(&self, bytes: &[u8], block: u64) -> Option<u64> {
-        let is_short = |&it: &u64| bytes[self.layout.offset_at(it)] != LONG_OFFSET;
+        let is_short = |&it: &u64| bytes[self.layout.byte_of(it)] != LONG_OFFSET;
         (0..=block).rev().find(is_short)
+    }
+
+    /// Returns the number of slots of a block that are in use.
+    #[inline(always)]
+    pub fn used(&self, bytes: &[u8], block: u64) -> u32 {
+        self.metadata(bytes, block).used(self.layout.slots())
     }
 
     /// Whether a slot is in use.
     pub fn is_used(&self, bytes: &[u8], slot: u64) -> bool {
-        let (block, bit) = (slot / SLOTS, slot % SLOTS);
-        let runs = (self.layout.occupied(bytes, block) & (u64::MAX >> (63 - bit))).count_ones();
-        let end = self.offset(bytes, block).and_then(|offset| {
-            let first = block * SLOTS + offset;
-            match runs {
-                0 => Some(first),
-                _ => Some(self.end_number(bytes, first, runs)? + 1),
-            }
-        });
-        end.is_some_and(|end| end > slot)
-    }
-
-    /// Counts the occupied quotients of a range.
-    #[inline(always)]
-    pub fn count_occupied(&self, bytes: &[u8], range: Range<u64>) -> u32 {
-        if range.is_empty() {
-            return 0;
-        }
-        let last = (range.end - 1).min(self.slots() - 1);
-        let (first_block, last_block) = (range.start / SLOTS, last / SLOTS);
-        let mut count = 0;
-        for block in first_block..=last_block {
-            let mut occupied = self.layout.occupied(bytes, block);
-            if block == first_block {
-                occupied &= u64::MAX << (range.start % SLOTS);
-            }
-            if block == last_block {
-                occupied &= u64::MAX >> (63 - last % SLOTS);
-            }
-            count += occupied.count_ones();
-        }
-        count
-    }
-
-    /// Writes the offset of a block.
-    pub fn set_offset(&self, bytes: &mut [u8], block: u64, offset: u64) {
-        bytes[self.layout.offset_at(block)] = offset.min(LONG_OFFSET.into()) as u8;
+        let (block, bit) = self.layout.split(slot);
+        bit < self.used(bytes, block)
     }
 }

@@ -1,51 +1,78 @@
 //! Inserts fingerprints into a quotient table and takes them out.
 //!
-//! A run starts as early as the runs before it allow. So an insertion moves all slots up to the next
-//! free one, and a removal moves back what had been pushed away from its own slot.
+//! Runs start as early as the runs before them allow. So an insertion moves all later slots of its
+//! block; if the block is full, its last slot moves to the start of the next block, and so on. A
+//! removal moves back what had been pushed out of its own block.
 
 use std::ops::Range;
 
-use super::quotient_block::{LONG_OFFSET, SLOTS, select, span};
+use super::quotient_block::LONG_OFFSET;
+use super::quotient_metadata::Metadata;
 use super::quotient_table::{Holder, QuotientRun, QuotientTable};
 use crate::region::Region;
+use crate::simd::Vectors;
 
 impl QuotientTable {
-    /// Inserts a remainder that the run of its quotient does not hold. Returns false, and changes
+    /// Inserts a value that the run of its quotient does not hold. Returns false, and changes
     /// nothing, if no slot is free behind it.
-    #[inline(always)]
     pub fn insert<R: Region + ?Sized>(
         &self,
         region: &mut R,
-        (quotient, remainder): (u64, u64),
+        (quotient, value): (u64, u64),
         run: QuotientRun,
+        vectors: Vectors,
     ) -> bool {
-        let (layout, bytes) = (self.layout(), region.bytes());
-        // A quotient without a run whose own slot is reached by none.
-        let is_home_free = run.end == quotient && quotient < self.slots();
-        let free = match is_home_free {
-            true => Some(quotient),
-            false => self.free_slot(bytes, quotient, run),
-        };
-        let Some(free) = free else {
+        let layout = self.layout();
+        let less = run.slots();
+        let less = less.take_while(|&it| layout.remainder(region.bytes(), it) < value);
+        let place = run.start + less.count() as u64;
+        let ((own, bit), (first, slot)) = (layout.split(quotient), layout.split(place));
+        let Some(last) = self.block_with_room(region.bytes(), first) else {
             return false;
         };
-        let smaller = run.slots();
-        let smaller = smaller.take_while(|&slot| layout.remainder(bytes, slot) < remainder);
-        let place = run.start + smaller.count() as u64;
-        let first = quotient / SLOTS;
-        let changed = region.bytes_mut(self.range_of(first, free / SLOTS));
-        let base = first * SLOTS;
+        let changed = region.bytes_mut(self.range_of(own, last));
+        // From here on, blocks are counted from that of the quotient.
+        layout.change(changed, 0, |it| it.occupied |= 1 << bit);
         let is_end = place == run.end;
-        layout.set_occupied(changed, quotient - base, true);
-        if is_end && !run.slots().is_empty() {
-            layout.set_end(changed, place - 1 - base, false);
+        if is_end && place > run.start {
+            let (block, slot) = layout.split(place - 1 - layout.first_of(own));
+            layout.change(changed, block, |it| it.ends &= !(1 << slot));
         }
-        layout.insert(changed, place - base, free - base, remainder, is_end);
-        for block in 1..=free / SLOTS - first {
-            let offset = &mut changed[layout.offset_at(block)];
-            *offset = offset.saturating_add(1);
+        for block in 1..=first - own {
+            layout.change(changed, block, Metadata::lengthen_offset);
         }
+        let changed = &mut changed[layout.byte_of(first - own)..];
+        let metadata = layout.metadata(layout.block(changed, 0));
+        self.insert_into_blocks(changed, metadata, (slot, value, is_end), vectors);
         true
+    }
+
+    /// Returns the first block, from one on, that has a free slot.
+    #[inline(always)]
+    pub fn block_with_room(&self, bytes: &[u8], first: u64) -> Option<u64> {
+        let slots = self.layout().slots();
+        (first..self.blocks()).find(|&block| self.used(bytes, block) < slots)
+    }
+
+    /// Inserts a value into the first of some blocks, which then has these metadata and a run end
+    /// more. All but the last block are full: their last slots move to the blocks after them.
+    #[inline(always)]
+    pub fn insert_into_blocks(
+        &self,
+        blocks: &mut [u8],
+        metadata: Metadata,
+        (slot, value, is_end): (u32, u64, bool),
+        vectors: Vectors,
+    ) {
+        let layout = self.layout();
+        let (first, mut left) = blocks.split_at_mut(layout.bytes());
+        let mut pushed = layout.insert_pushing(first, slot, (value, is_end), metadata, vectors);
+        while let Some((block, after)) = left.split_at_mut_checked(layout.bytes()) {
+            let mut metadata = layout.metadata(block);
+            metadata.lengthen_offset();
+            pushed = layout.insert_pushing(block, 0, pushed, metadata, vectors);
+            left = after;
+        }
     }
 
     /// Takes a fingerprint out. Returns its age, or None, and changes nothing, if the table is
@@ -60,82 +87,58 @@ impl QuotientTable {
         let removed = self
             .cut()
             .interval(quotient, layout.remainder(bytes, slot))?;
-        let end = self.end_of_pushed(bytes, quotient, run)?;
-        let (first, last) = (quotient / SLOTS, (end - 1) / SLOTS);
+        let (first, bit) = layout.split(quotient);
+        let lowest = layout.block_of(slot);
+        let is_pushed = |block: &u64| bytes[layout.byte_of(*block)] > 0;
+        let pushed = (lowest + 1..self.blocks()).take_while(is_pushed);
+        let last = lowest + pushed.count() as u64;
         let changed = region.bytes_mut(self.range_of(first, last));
-        let base = first * SLOTS;
+        let base = layout.first_of(first);
         match run.end - run.start {
-            1 => layout.set_occupied(changed, quotient - base, false),
-            _ if slot + 1 == run.end => layout.set_end(changed, slot - 1 - base, true),
+            1 => layout.change(changed, 0, |it| it.occupied &= !(1 << bit)),
+            _ if slot + 1 == run.end => {
+                let (block, before) = layout.split(slot - 1 - base);
+                layout.change(changed, block, |it| it.ends |= 1 << before);
+            }
             _ => {}
         }
-        layout.remove(changed, slot - base, end - 1 - base);
-        for block in first + 1..=last {
-            let offset = match region.bytes()[layout.offset_at(block)] {
-                LONG_OFFSET => self.long_offset(region.bytes(), block).unwrap_or(0),
-                offset => u64::from(offset.saturating_sub(1)),
+        for block in lowest - first..=last - first {
+            let from = match block == lowest - first {
+                true => layout.split(slot).1,
+                false => 0,
             };
-            self.set_offset(region.bytes_mut(self.range_of(block, block)), 0, offset);
+            let bytes = layout.block_mut(changed, block);
+            let mut metadata = layout.metadata(bytes);
+            let below = metadata.ends & ((1 << from) - 1);
+            metadata.ends = below | metadata.ends >> from >> 1 << from;
+            layout.remove(bytes, from, metadata);
+            if block < last - first {
+                let next = layout.block(changed, block + 1);
+                let moved = layout.remainder_in(next, 0);
+                let is_end = layout.metadata(next).ends & 1;
+                let bytes = layout.block_mut(changed, block);
+                layout.set_remainder(bytes, layout.slots() - 1, moved);
+                layout.change(changed, block, |it| {
+                    it.ends |= is_end << (layout.slots() - 1)
+                });
+            }
+        }
+        for block in first + 1..=last {
+            let offset = match region.bytes()[layout.byte_of(block)] {
+                LONG_OFFSET => {
+                    let offset = self.offset(region.bytes(), block).unwrap_or(0);
+                    offset.min(LONG_OFFSET.into()) as u8
+                }
+                offset => offset.saturating_sub(1),
+            };
+            region.bytes_mut(self.range_of(block, block))[0] = offset;
         }
         Some(removed.age)
     }
 
-    /// Returns the first free slot at or after the end of a quotient's run. None if there is none.
-    #[inline(always)]
-    fn free_slot(&self, bytes: &[u8], quotient: u64, run: QuotientRun) -> Option<u64> {
-        let layout = self.layout();
-        // Quotients whose run ends before the slot are taken out of `occupied`, and ends before the
-        // slot out of `ends`. So many runs before the slot have not ended.
-        let mut unfinished = self.count_occupied(bytes, quotient + 1..run.end / SLOTS * SLOTS);
-        let mut block = run.end / SLOTS;
-        let mut bit = run.end % SLOTS;
-        while block < self.blocks() {
-            let first_quotient = (quotient + 1).saturating_sub(block * SLOTS).min(SLOTS);
-            let mut occupied = layout.occupied(bytes, block) & !span(0, first_quotient);
-            let mut ends = layout.ends(bytes, block) & (u64::MAX << bit);
-            loop {
-                let passed = occupied & (u64::MAX >> (SLOTS - 1 - bit));
-                occupied ^= passed;
-                unfinished += passed.count_ones();
-                if unfinished == 0 {
-                    return Some(block * SLOTS + bit);
-                }
-                let here = ends.count_ones();
-                if unfinished > here {
-                    unfinished = unfinished - here + occupied.count_ones();
-                    break;
-                }
-                let end = u64::from(select(ends, unfinished - 1));
-                unfinished = 0;
-                if end == SLOTS - 1 {
-                    unfinished = occupied.count_ones();
-                    break;
-                }
-                bit = end + 1;
-                ends &= u64::MAX << bit;
-            }
-            (block, bit) = (block + 1, 0);
-        }
-        None
-    }
-
-    /// Returns the slot after the run of a quotient and all runs that it has pushed away from their
-    /// own slots.
-    fn end_of_pushed(&self, bytes: &[u8], quotient: u64, run: QuotientRun) -> Option<u64> {
-        let (mut finished, mut slot) = (quotient, run.end);
-        loop {
-            let runs = self.count_occupied(bytes, finished + 1..slot);
-            if runs == 0 {
-                return Some(slot);
-            }
-            finished = slot - 1;
-            slot = self.end_number(bytes, slot, runs)? + 1;
-        }
-    }
-
     /// Returns the bytes of the blocks `first..=last`.
     #[inline(always)]
-    fn range_of(&self, first: u64, last: u64) -> Range<usize> {
-        self.layout().offset_at(first)..self.layout().offset_at(last + 1)
+    pub fn range_of(&self, first: u64, last: u64) -> Range<usize> {
+        self.layout().byte_of(first)..self.layout().byte_of(last + 1)
     }
 }

@@ -210,8 +210,18 @@ impl Filter for Reinsert {
         })
     }
 
+    #[inline(always)]
+    fn usual(&self) -> [Option<Self>; 2] {
+        let known = |filter| Reinsert { filter, ..*self };
+        self.filter.usual().map(|filter| filter.map(known))
+    }
+
     fn region_bytes(&self) -> u64 {
         self.filter.region_bytes() + self.entries * ENTRY_BYTES as u64
+    }
+
+    fn accepts(&self, registers: &Registers) -> bool {
+        self.filter.accepts(registers)
     }
 
     fn cells(&self) -> u64 {

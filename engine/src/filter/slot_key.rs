@@ -51,8 +51,8 @@ impl Interval {
 
 impl SlotCut {
     /// Returns the number of bits of a slot.
-    pub(super) fn slot_bits(self) -> u32 {
-        self.width_bits + u32::from(self.is_marked)
+    pub(super) const fn slot_bits(self) -> u32 {
+        self.width_bits + self.is_marked as u32
     }
 
     /// Returns the number of quotients, if there are so many for a scale of 1.
@@ -65,7 +65,11 @@ impl SlotCut {
     pub(super) fn place(self, shortened: u64, age: u32) -> (u64, u64) {
         let spread = match self.scale {
             WHOLE => shortened,
-            scale => ((u128::from(shortened) * u128::from(scale)) >> SCALE_SHIFT) as u64,
+            // shortened · scale / 16, of which no part has more than 64 bits.
+            scale => {
+                let (whole, rest) = (shortened >> SCALE_SHIFT, shortened % u64::from(WHOLE));
+                whole * u64::from(scale) + ((rest * u64::from(scale)) >> SCALE_SHIFT)
+            }
         };
         let length = self.width_bits - age;
         let remainder = spread & ((1 << length) - 1);

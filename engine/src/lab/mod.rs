@@ -11,6 +11,7 @@ mod gap_meter;
 mod golden;
 mod inside;
 mod log_format;
+mod log_times;
 mod measure;
 mod open_table;
 mod permutation;
@@ -40,6 +41,7 @@ pub use inside::{
     Inside, InsideError, MAX_CELLS, Mistake, Mistakes, ObservedKey, Reason, WatchedCell,
 };
 pub use log_format::{LogFormat, UnknownLogFormat};
+pub use log_times::{LineTime, LogTimes};
 pub use measure::measure;
 pub use rate_meter::RateMeter;
 pub use sampling::Sampling;

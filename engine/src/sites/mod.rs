@@ -23,12 +23,16 @@ mod bit_site;
 mod claim;
 mod failure_rule;
 mod interleaving;
+#[cfg(feature = "all-filters")]
 mod map_reduce;
+#[cfg(feature = "all-filters")]
 mod partition_error;
 mod prediction;
 mod primitive;
 mod round;
+#[cfg(feature = "all-filters")]
 mod row_entry;
+#[cfg(feature = "all-filters")]
 mod row_partitions;
 mod site;
 mod slice_plan;
@@ -40,13 +44,17 @@ mod tree;
 pub use bit_site::BitSite;
 pub use failure_rule::{FailureRule, FailureRuleError, SiteVerdict, Tally};
 pub use interleaving::Interleavings;
+#[cfg(feature = "all-filters")]
 pub use map_reduce::{Combined, Reduced, combine, observe_block, split_evenly};
+#[cfg(feature = "all-filters")]
 pub use partition_error::PartitionError;
 pub use prediction::{
     PredictedVerdicts, SitePrediction, horizontal_fault_tolerance, vertical_fault_tolerance,
 };
 pub use primitive::{ParsePrimitiveError, ParseTestingError, SitePrimitive, Testing};
+#[cfg(feature = "all-filters")]
 pub use row_entry::{EntryError, RowEntry};
+#[cfg(feature = "all-filters")]
 pub use row_partitions::{RowPartition, RowPartitions};
 pub use site::{Operation, Request, Site, SiteFailure, SiteGroup};
 pub use slice_plan::{SiteBit, SiteBits, SlicePlan};

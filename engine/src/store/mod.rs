@@ -82,6 +82,13 @@ pub use replay::TornTail;
 pub use verify::{Finding, Severity, verify_on};
 pub use window_inspection::{Leaving, WindowInspection};
 
+/// Parts of a store that the model checker also runs alone.
+#[cfg(all(feature = "interleavings", not(target_family = "wasm")))]
+#[doc(hidden)]
+pub mod explored {
+    pub use super::disk::{BlockQueue, Copies};
+}
+
 #[cfg(not(target_family = "wasm"))]
 pub use disk::{
     Backing, BackupReport, Claim, Directory, Durability, GrowReport, Leftover, MergeError,

@@ -35,7 +35,9 @@ pub use prediction::{PredictedPoint, Prediction, Trust};
 pub use steady_state::{LongRun, SteadyState, long_run};
 pub use workload::Workload;
 
-use crate::filter::{AnyFilter, Filter, FilterSpec, PossibleErrors};
+use crate::filter::{AnyFilter, FilterSpec};
+#[cfg(feature = "all-filters")]
+use crate::filter::{Filter, PossibleErrors};
 
 const CACHE_LINE_BITS: f64 = 512.0;
 
@@ -66,7 +68,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             };
             blocked.predict(workload)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Slot(it) => quotient::slot(workload, cells, it.values() as f64),
+        #[cfg(feature = "all-filters")]
         AnyFilter::Recent(it) => {
             let lists = least_recent::RankedLists {
                 lists: it.lines() as f64,
@@ -85,6 +89,7 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             };
             lists.predict(workload)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Aging(it) => {
             let aging = least_recent::Aging {
                 lines: libm::round(cells / CACHE_LINE_BITS).max(1.0),
@@ -94,11 +99,15 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             };
             aging.predict(workload)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Counting(it) => bits::bloom(workload, it.k().into(), cells, false),
         #[cfg(feature = "all-filters")]
         AnyFilter::Quotient(it) => fingerprint_table::quotient(workload, it.growth_steps(), cells),
+        #[cfg(feature = "all-filters")]
         AnyFilter::Bsbf(it) => bits::bsbf(workload, it.k().into(), cells),
+        #[cfg(feature = "all-filters")]
         AnyFilter::Bsbfsd(it) => bits::bsbfsd(workload, it.k().into(), cells),
+        #[cfg(feature = "all-filters")]
         AnyFilter::Rsbf(it) => {
             let k = f64::from(it.k());
             let partition_bits = cells / k;
@@ -113,7 +122,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             reservoir.predict(workload)
         }
         // If keys are their own fingerprints, some rows are full and others stay empty.
+        #[cfg(feature = "all-filters")]
         AnyFilter::Sqf(_) if filter.requires_numeric_keys() => return None,
+        #[cfg(feature = "all-filters")]
         AnyFilter::Sqf(it) => {
             let rows = quotient::Rows::new(it.rows() as f64, it.k() as f64, it.remainder_bits());
             cell_decay::solve(workload, quotient::HASHED, &rows)
@@ -123,9 +134,12 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             let rows = quotient::Rows::new(it.rows().into(), it.k().into(), it.remainder_bits());
             cell_decay::solve(workload, quotient::SHARED_POOL, &rows)
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Buffer(it) => least_recent::buffer(workload, cells, 0.0, it.is_clock()),
         // If timers must also be equal, both rates depend on the order of keys within a step.
+        #[cfg(feature = "all-filters")]
         AnyFilter::Window(it) if it.possible_errors() == PossibleErrors::Both => return None,
+        #[cfg(feature = "all-filters")]
         AnyFilter::Window(it) => {
             let load = |keys: f64| -libm::expm1(-keys * f64::from(it.k()) / cells);
             let state = |keys: f64| (it.rate_of(keys), load(keys));

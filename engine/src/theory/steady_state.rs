@@ -56,19 +56,22 @@ pub fn long_run(spec: &FilterSpec, memory_bits: u64) -> LongRun {
         return LongRun::Unknown;
     };
     let state = match &filter {
-        AnyFilter::Bloom(_) | AnyFilter::Counting(_) | AnyFilter::Bsbfsd(_) => {
-            return LongRun::OnlyFills;
-        }
+        AnyFilter::Bloom(_) => return LongRun::OnlyFills,
+        #[cfg(feature = "all-filters")]
+        AnyFilter::Counting(_) | AnyFilter::Bsbfsd(_) => return LongRun::OnlyFills,
         // Its reserve fills; with a window it settles.
         #[cfg(feature = "all-filters")]
         AnyFilter::Growing(_) if filter.window().is_none() => return LongRun::OnlyFills,
+        #[cfg(feature = "all-filters")]
         AnyFilter::Bsbf(it) => cleared(it.k().into(), |load| load),
         AnyFilter::Rlbsbf(it) => cleared(it.k().into(), |load| load * load),
+        #[cfg(feature = "all-filters")]
         AnyFilter::Rsbf(it) => all_of(0.5 + it.load_above_half(), it.k().into()),
         AnyFilter::Blocked(it) => {
             let cap_bits = CACHE_LINE_BITS * f64::from(it.cap_percent()) / 100.0;
             capped(it.k().into(), libm::floor(cap_bits))
         }
+        #[cfg(feature = "all-filters")]
         AnyFilter::Sqf(it) if !filter.requires_numeric_keys() => {
             let rows = quotient::Rows::new(it.rows() as f64, it.k() as f64, it.remainder_bits());
             signatures(&rows)

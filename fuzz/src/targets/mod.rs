@@ -1,5 +1,6 @@
 //! The targets, in the order of the report.
 
+mod cluster;
 mod filter_states;
 mod keys;
 mod logs;
@@ -357,6 +358,58 @@ pub const TARGETS: &[Target] = &[
         memory_bytes: 1 << 20,
     },
     Target {
+        name: "cluster_address",
+        run: cluster::address,
+        seeds: || {
+            text_seeds(&[
+                "redis://user:secret%20word@[::1]:6379/links",
+                "rediss://harbour.example/links%2F1",
+                "redis://:secret@harbour.example:7000/b%C3%A9",
+            ])
+        },
+        dictionary: &[
+            "redis://",
+            "rediss://",
+            ":",
+            "@",
+            "/",
+            "[",
+            "]",
+            "%",
+            "%2F",
+            "%+1",
+            "65536",
+        ],
+        may_overflow: false,
+        max_bytes: 256,
+        memory_bytes: TEXT_MEMORY,
+    },
+    Target {
+        name: "cluster_layout",
+        run: cluster::layout,
+        seeds: cluster::layout_seeds,
+        dictionary: &[
+            "\"dedupstore\":1",
+            "\"scheme\":1",
+            "\"id\":",
+            "\"seed\":",
+            "\"memory_bits\":",
+            "bloom:k=5",
+            "slot:values=255",
+            "horizontal:4",
+            "vertical:4",
+            "diced:4x2",
+            "\"claim\"",
+            "18446744073709551615",
+            "512e6",
+            ",",
+            ":",
+        ],
+        may_overflow: false,
+        max_bytes: 768,
+        memory_bytes: 256 << 10,
+    },
+    Target {
         name: "warc",
         run: protocols::warc,
         seeds: || {
@@ -408,4 +461,28 @@ fn split_line(input: &[u8]) -> (&[u8], &[u8]) {
     let end = input.iter().position(|&byte| byte == b'\n');
     let end = end.unwrap_or(input.len());
     (&input[..end], input.get(end + 1..).unwrap_or_default())
+}
+
+/// Replaces `%` and two hexadecimal digits by a byte. None if a `%` has no digits after it.
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    let mut parts = text.as_bytes().split(|&byte| byte == b'%');
+    let mut decoded = parts.next().unwrap_or_default().to_vec();
+    for part in parts {
+        let [high, low, rest @ ..] = part else {
+            return None;
+        };
+        let digit = |byte: u8| {
+            b"0123456789abcdef"
+                .iter()
+                .position(|it| *it == byte.to_ascii_lowercase())
+        };
+        decoded.push((16 * digit(*high)? + digit(*low)?) as u8);
+        decoded.extend_from_slice(rest);
+    }
+    Some(decoded)
+}
+
+/// Returns what follows the host of an address.
+fn path_of(address: &str) -> Option<&str> {
+    Some(address.split_once("://")?.1.split_once('/')?.1)
 }

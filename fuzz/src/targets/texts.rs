@@ -4,7 +4,7 @@ use dedupstore::lab::StreamSpec;
 use dedupstore::{AnyFilter, ByteSize, FilterSpec, quantity};
 use dedupstore_server::{ServerAddress, name_of};
 
-use super::lossy;
+use super::{lossy, path_of, percent_decoded};
 
 /// A filter: its text form must be parsed back, and building it takes no memory of its size.
 pub fn filter_spec(input: &[u8]) {
@@ -107,6 +107,10 @@ pub fn address(input: &[u8]) {
         Ok(address) => {
             assert!(!address.store.is_empty());
             assert!(ServerAddress::is_address(&text));
+            if !text.starts_with("redis+unix:") {
+                let store = path_of(&text).and_then(percent_decoded);
+                assert_eq!(store.as_ref(), Some(&address.store), "{text}");
+            }
             let shown = |password: &[u8]| {
                 let password = Some(password.to_vec());
                 format!(

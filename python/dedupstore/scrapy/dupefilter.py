@@ -1,15 +1,16 @@
-"""The duplicate filter: a store in the job directory, or a set in memory without one."""
+"""The duplicate filter: a store at `DEDUPSTORE_URL` or in the job directory, or a set in memory."""
 
 from __future__ import annotations
 
 import re
+import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.job import job_dir
 
-from dedupstore import SeenSet, Store, normalize
+from dedupstore import ClusterStore, RemoteStore, SeenSet, Store, normalize
 
 from .seen_file import read_fingerprints
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+AnyStore: TypeAlias = Store | RemoteStore | ClusterStore
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -41,17 +44,18 @@ class DupeFilter(RFPDupeFilter):
             "filter": get("DEDUPSTORE_FILTER"),
             "window": window_seconds(get("DEDUPSTORE_WINDOW")),
         }
+        self._url: str | None = get("DEDUPSTORE_URL")
         self._normalization = get("DEDUPSTORE_NORMALIZE", "none")
-        self.store: Store | None = None
+        self.store: AnyStore | None = None
         self.imported = 0
-        self._set: SeenSet | Store | None = None
+        self._set: SeenSet | AnyStore | None = None
         # Newer versions have it, for subclasses that override the deprecated method.
         own = getattr(self, "_fingerprint", self.fingerprinter.fingerprint)
         self._scrapy_fingerprint: Callable[[Request], bytes] = own
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings DEDUPSTORE_MEMORY, _FILTER, _WINDOW and _NORMALIZE."""
+        """Reads the settings DEDUPSTORE_URL, _MEMORY, _FILTER, _WINDOW and _NORMALIZE."""
         return cls(
             job_dir(crawler.settings),
             crawler.settings.getbool("DUPEFILTER_DEBUG"),
@@ -62,10 +66,14 @@ class DupeFilter(RFPDupeFilter):
     def open(self) -> None:
         """Opens the store. The first time, records what Scrapy's own filter has recorded. Waits for
         the disk."""
-        if self._directory is None:
+        if self._url:
+            self._set = self.store = self._connected(self._url)
+        elif self._directory is None:
             self._set = SeenSet(**self._options)
+        else:
+            self._set = self.store = Store(self._directory / "dedupstore.dds", **self._options)
+        if self._directory is None or self.store is None:
             return
-        self._set = self.store = Store(self._directory / "dedupstore.dds", **self._options)
         imported = self._directory / "dedupstore.imported"
         if not imported.exists():
             for part in read_fingerprints(self._directory / "requests.seen"):
@@ -73,6 +81,23 @@ class DupeFilter(RFPDupeFilter):
                 self.imported += len(part)
             self.store.sync()
             imported.touch()
+
+    def _connected(self, url: str) -> AnyStore:
+        """Connects to the store that crawlers share."""
+        if given := [name for name, value in self._options.items() if value is not None]:
+            raise ValueError(
+                f"DEDUPSTORE_{given[0].upper()}: a store at DEDUPSTORE_URL has its own options; "
+                "create it with `dedupstore create`, or let `dedupstore serve` create it"
+            )
+        store = Store.connect(url)
+        if isinstance(store, ClusterStore) and self._directory is not None:
+            # Claims outlive this process; the next one of this crawl gets them again.
+            owner = self._directory / "dedupstore.owner"
+            if not owner.exists():
+                self._directory.mkdir(parents=True, exist_ok=True)
+                owner.write_text(f"{secrets.randbits(64)}\n")
+            store.set_owner(int(owner.read_text()))
+        return store
 
     def key(self, request: Request) -> bytes:
         """Returns the key of a request: Scrapy's fingerprint, of the normalized URL if that is

@@ -15,15 +15,23 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from array import array
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dedupstore import Store
+from dedupstore import ClusterStore
 
 from . import journal
 from .journal import Journal, Unfinished
 
+if TYPE_CHECKING:
+    from .dupefilter import AnyStore
+
 _logger = logging.getLogger(__name__)
+
+# Seconds between renewals of claims on Redis, which last three times as long.
+_RENEWAL = 200.0
 
 
 class InFlight:
@@ -47,7 +55,7 @@ class InFlight:
 class Frontier:
     """The unfinished requests of a crawl in a job directory."""
 
-    def __init__(self, store: Store, directory: Path, *, interval: float = 1.0) -> None:
+    def __init__(self, store: AnyStore, directory: Path, *, interval: float = 1.0) -> None:
         self._store = store
         self._path = directory / "dedupstore.journal"
         self._journal: Journal
@@ -58,6 +66,7 @@ class Frontier:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
+        self._renewal = time.monotonic() + _RENEWAL
 
     def recover(self, *, retry_failed: bool = True) -> list[Unfinished]:
         """Reads and compacts the journal; returns the requests to offer again, in the order in
@@ -90,7 +99,7 @@ class Frontier:
         if is_new and not retry_failed:
             for claim in claims:
                 if claim.is_new:
-                    self._store.abort(claim)
+                    self._store.abort(claim.fingerprint)
         return is_new and retry_failed
 
     def new_number(self) -> int:
@@ -139,10 +148,17 @@ class Frontier:
             self._journal.sync()
             self._store.commit_fingerprints(finished)
 
+    def _renew(self) -> None:
+        """Keeps the claims of requests that wait: on Redis they end by themselves."""
+        if isinstance(self._store, ClusterStore) and time.monotonic() >= self._renewal:
+            self._store.renew_claims()
+            self._renewal = time.monotonic() + _RENEWAL
+
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
             try:
                 self.commit()
+                self._renew()
             except BaseException as error:
                 # Nothing more is committed; what is in the journal is committed by the next run.
                 self._failure = error

@@ -14,22 +14,21 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use mio::{Events, Poll, Token, Waker};
+use mio::Token;
 
 use crate::batch::{Answer, ReplyTo};
 use crate::command::{self, Context, Flow};
+use crate::concurrency::{Events, Listener, Poll, Receiver, Sender, Socket, Waker, channel, now};
 use crate::connection::{Connection, Executing};
 use crate::counters::Counters;
 use crate::inspector::Inspector;
-use crate::listener::Listener;
+use crate::mutant::{Mutant, planted};
 use crate::resp::Parsed;
 use crate::resp::reply;
 use crate::server::{StartError, Summary};
 use crate::settings::Settings;
-use crate::socket::Socket;
 use crate::store_thread::FromStore;
 use crate::stores::{Report, Stores};
 
@@ -86,7 +85,9 @@ impl EventLoop {
         let (to_loop, wake) = (sender.clone(), Arc::clone(&waker));
         let report: Report = Arc::new(move |store, message| {
             let _ = to_loop.send(Message::Store(store, message));
-            let _ = wake.wake();
+            if !planted(Mutant::NoWakeOfEventLoop) {
+                let _ = wake.wake();
+            }
         });
         let event_loop = EventLoop {
             poll,
@@ -105,7 +106,7 @@ impl EventLoop {
             buffered_bytes: 0,
             stopping: None,
             closing_stores: false,
-            swept: Instant::now(),
+            swept: now(),
             summary: Summary::default(),
         };
         Ok((event_loop, sender, waker))
@@ -191,7 +192,7 @@ impl EventLoop {
                 }
             }
             self.stores.submit_all(&self.counters);
-            if self.swept.elapsed() >= SWEEP_INTERVAL {
+            if now().duration_since(self.swept) >= SWEEP_INTERVAL {
                 self.sweep();
             }
             if self.stopping.is_some() && self.drain() {
@@ -298,7 +299,7 @@ impl EventLoop {
                     Ok((count, is_all)) => {
                         Counters::add(&self.counters.written_bytes, count as u64);
                         if count > 0 {
-                            connection.active = Instant::now();
+                            connection.active = now();
                         }
                         if !is_all {
                             return true;
@@ -341,7 +342,7 @@ impl EventLoop {
                 Ok(0) => return false,
                 Ok(count) => {
                     Counters::add(&self.counters.read_bytes, count as u64);
-                    connection.active = Instant::now();
+                    connection.active = now();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     connection.readable = false;

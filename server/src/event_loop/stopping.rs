@@ -1,22 +1,24 @@
 //! Ends idle connections, and the server.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use super::{DRAIN_TIME, EventLoop};
+use crate::concurrency::now;
 use crate::connection::Connection;
+use crate::mutant::{Mutant, planted};
 use crate::stores::State;
 
 impl EventLoop {
     /// Closes connections that were idle for too long.
     pub(super) fn sweep(&mut self) {
-        self.swept = Instant::now();
+        let now = now();
+        self.swept = now;
         let Some(limit) = self.settings.limits.idle else {
             return;
         };
         for number in 0..self.connections.len() {
             let is_idle = |connection: &Connection| {
-                connection.active.elapsed() > limit
+                now.duration_since(connection.active) > limit
                     && !connection.session.is_waiting()
                     && connection.parking.store.is_none()
             };
@@ -31,7 +33,7 @@ impl EventLoop {
 
     pub(super) fn stop(&mut self) {
         if self.stopping.is_none() {
-            self.stopping = Some(Instant::now() + DRAIN_TIME);
+            self.stopping = Some(now() + DRAIN_TIME);
             self.counters.ready.store(false, Ordering::Release);
             self.listeners.clear();
             (self.settings.log)("stopping", &[]);
@@ -41,11 +43,14 @@ impl EventLoop {
 
     /// Goes on with stopping; returns whether everything is closed.
     pub(super) fn drain(&mut self) -> bool {
-        let is_late = self.stopping.is_some_and(|end| Instant::now() >= end);
+        let is_late = self.stopping.is_some_and(|end| now() >= end);
         for number in 0..self.connections.len() {
             let is_done = |connection: &Connection| {
                 let session = &connection.session;
                 let waits = session.is_waiting() || connection.parking.store.is_some();
+                if planted(Mutant::StoppedBeforeAnswered) && waits {
+                    return true;
+                }
                 !waits && !session.has_replies() && connection.output.is_empty()
             };
             let place = &mut self.connections[number];

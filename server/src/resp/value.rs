@@ -44,15 +44,38 @@ impl fmt::Display for Value {
 }
 
 /// The deepest nesting of arrays: no reply of a server has more.
-const MAX_DEPTH: u32 = 8;
+const MAX_DEPTH: usize = 8;
 /// The most elements for which memory is reserved before they have arrived.
 const MAX_RESERVED: usize = 1024;
 
-/// Reads replies from a stream of bytes.
+/// Reads replies from a stream of bytes. Every byte is looked at once, however small the pieces are
+/// in which a reply arrives: the elements of an array are kept until it is complete.
 #[derive(Debug, Default)]
 pub struct ValueParser {
     buffer: Vec<u8>,
+    /// Where the bytes begin that are not parsed yet.
     start: usize,
+    /// Between `start` and here there is no end of a line.
+    searched: usize,
+    /// The length of the bulk string whose content begins at `start`.
+    bulk: Option<usize>,
+    /// The arrays that are not complete; each is an element of the one before it.
+    open: Vec<OpenArray>,
+}
+
+/// An array some of whose elements have not arrived.
+#[derive(Debug)]
+struct OpenArray {
+    elements: Vec<Value>,
+    /// At least 1.
+    missing: usize,
+}
+
+/// What a reply consists of.
+enum Piece {
+    Value(Value),
+    /// So many values follow.
+    Array(usize),
 }
 
 impl ValueParser {
@@ -60,6 +83,7 @@ impl ValueParser {
     pub fn push(&mut self, bytes: &[u8]) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
+            self.searched = self.searched.saturating_sub(self.start);
             self.start = 0;
         }
         self.buffer.extend_from_slice(bytes);
@@ -67,66 +91,109 @@ impl ValueParser {
 
     /// Returns the next reply; None if it is incomplete.
     pub fn next_value(&mut self) -> Result<Option<Value>, ProtocolError> {
-        match value(&self.buffer, self.start, 0)? {
-            Some((value, end)) => {
-                self.start = end;
-                Ok(Some(value))
+        while let Some(piece) = self.next_piece()? {
+            let complete = match piece {
+                Piece::Array(missing @ 1..) => {
+                    let elements = Vec::with_capacity(missing.min(MAX_RESERVED));
+                    self.open.push(OpenArray { elements, missing });
+                    None
+                }
+                Piece::Array(0) => self.add(Value::Array(Vec::new())),
+                Piece::Value(value) => self.add(value),
+            };
+            if complete.is_some() {
+                return Ok(complete);
             }
-            None => Ok(None),
         }
+        Ok(None)
+    }
+
+    /// Adds a value to the array that it is an element of. Returns the reply that it completes.
+    fn add(&mut self, mut value: Value) -> Option<Value> {
+        while let Some(mut array) = self.open.pop() {
+            array.elements.push(value);
+            array.missing -= 1;
+            if array.missing > 0 {
+                self.open.push(array);
+                return None;
+            }
+            value = Value::Array(array.elements);
+        }
+        Some(value)
+    }
+
+    /// Returns the next value that is no array, or the beginning of an array.
+    fn next_piece(&mut self) -> Result<Option<Piece>, ProtocolError> {
+        if self.bulk.is_none() {
+            let Some((piece, next)) = self.line()? else {
+                return Ok(None);
+            };
+            (self.start, self.searched) = (next, next);
+            match piece {
+                Line::Piece(piece) => return Ok(Some(piece)),
+                Line::Bulk(length) => self.bulk = Some(length),
+            }
+        }
+        let bulk = self.bulk.and_then(|length| self.start.checked_add(length));
+        let end = bulk.ok_or(ProtocolError::BulkLength)?;
+        let Some(line_end) = self.buffer.get(end..).and_then(|rest| rest.get(..2)) else {
+            return Ok(None);
+        };
+        if line_end != b"\r\n" {
+            return Err(ProtocolError::NoLineEnd);
+        }
+        let content = self.buffer[self.start..end].to_vec();
+        (self.start, self.searched, self.bulk) = (end + 2, end + 2, None);
+        Ok(Some(Piece::Value(Value::Bulk(content))))
+    }
+
+    /// Reads the line at `start`; returns what it says, and its end.
+    fn line(&mut self) -> Result<Option<(Line, usize)>, ProtocolError> {
+        let searched = self.searched.max(self.start);
+        let Some(end) = memchr::memchr(b'\n', &self.buffer[searched..]) else {
+            self.searched = self.buffer.len();
+            return Ok(None);
+        };
+        let end = searched + end;
+        let line = self.buffer[self.start..end].strip_suffix(b"\r");
+        let line = line.ok_or(ProtocolError::NoLineEnd)?;
+        let (&kind, text) = line.split_first().ok_or(ProtocolError::BulkLength)?;
+        let text = String::from_utf8_lossy(text);
+        let number = || text.parse::<i64>().map_err(|_| ProtocolError::BulkLength);
+        let line = match kind {
+            b'+' => Line::value(Value::Simple(text.into_owned())),
+            b'-' => Line::value(Value::Error(text.into_owned())),
+            b':' => Line::value(Value::Integer(number()?)),
+            b'#' => Line::value(Value::Boolean(text == "t")),
+            b'_' => Line::value(Value::Null),
+            b'$' => match usize::try_from(number()?) {
+                Ok(length) => Line::Bulk(length),
+                Err(_) => Line::value(Value::Null),
+            },
+            b'*' | b'%' if self.open.len() < MAX_DEPTH => match usize::try_from(number()?) {
+                Ok(length) => {
+                    let values = if kind == b'%' { 2 } else { 1 };
+                    Line::Piece(Piece::Array(length.saturating_mul(values)))
+                }
+                Err(_) => Line::value(Value::Null),
+            },
+            other => return Err(ProtocolError::NotBulk(other)),
+        };
+        Ok(Some((line, end + 1)))
     }
 }
 
-/// Reads the value at a position; returns it and its end.
-fn value(bytes: &[u8], at: usize, depth: u32) -> Result<Option<(Value, usize)>, ProtocolError> {
-    let rest = bytes.get(at..).unwrap_or_default();
-    let Some(end) = memchr::memchr(b'\n', rest) else {
-        return Ok(None);
-    };
-    let line = rest[..end].strip_suffix(b"\r");
-    let line = line.ok_or(ProtocolError::NoLineEnd)?;
-    let next = at + end + 1;
-    let (&kind, text) = line.split_first().ok_or(ProtocolError::BulkLength)?;
-    let text = String::from_utf8_lossy(text);
-    let number = || text.parse::<i64>().map_err(|_| ProtocolError::BulkLength);
-    let value = match kind {
-        b'+' => Value::Simple(text.into_owned()),
-        b'-' => Value::Error(text.into_owned()),
-        b':' => Value::Integer(number()?),
-        b'#' => Value::Boolean(text == "t"),
-        b'_' => Value::Null,
-        b'$' => {
-            let Ok(length) = usize::try_from(number()?) else {
-                return Ok(Some((Value::Null, next)));
-            };
-            let end = next.checked_add(length).ok_or(ProtocolError::BulkLength)?;
-            return match (bytes.get(next..end), bytes.get(end..end + 2)) {
-                (Some(content), Some(b"\r\n")) => {
-                    Ok(Some((Value::Bulk(content.to_vec()), end + 2)))
-                }
-                (_, None) => Ok(None),
-                _ => Err(ProtocolError::NoLineEnd),
-            };
-        }
-        b'*' | b'%' if depth < MAX_DEPTH => {
-            let Ok(length) = usize::try_from(number()?) else {
-                return Ok(Some((Value::Null, next)));
-            };
-            let length = length.saturating_mul(if kind == b'%' { 2 } else { 1 });
-            let mut elements = Vec::with_capacity(length.min(MAX_RESERVED));
-            let mut at = next;
-            for _ in 0..length {
-                let Some((element, end)) = self::value(bytes, at, depth + 1)? else {
-                    return Ok(None);
-                };
-                elements.push(element);
-                at = end;
-            }
-            return Ok(Some((Value::Array(elements), at)));
-        }
-        other => return Err(ProtocolError::NotBulk(other)),
-    };
-    Ok(Some((value, next)))
+/// What a line says.
+enum Line {
+    Piece(Piece),
+    /// A bulk string of this length follows.
+    Bulk(usize),
+}
+
+impl Line {
+    fn value(value: Value) -> Self {
+        Line::Piece(Piece::Value(value))
+    }
 }
 
 #[cfg(test)]
@@ -154,6 +221,38 @@ mod tests {
             }
             assert_eq!(found, expected, "pieces of {piece}");
         }
+    }
+
+    /// What is parsed is not kept as bytes, so it cannot be parsed again.
+    #[test]
+    fn a_long_reply_in_small_pieces_is_parsed_once() {
+        let mut parser = ValueParser::default();
+        parser.push(b"*3\r\n*1000\r\n");
+        for element in 0..1000 {
+            assert_eq!(parser.next_value(), Ok(None), "{element}");
+            parser.push(b":12");
+            assert_eq!(parser.next_value(), Ok(None), "{element}");
+            parser.push(b"34\r\n");
+            assert!(parser.buffer.len() <= 2 * b":1234\r\n".len());
+        }
+        for at in 0..1000 {
+            parser.push(if at == 0 { b"+" } else { b"." });
+            assert_eq!(parser.next_value(), Ok(None));
+            assert_eq!(parser.searched, parser.buffer.len());
+        }
+        parser.push(b"\r\n$1000\r\n");
+        for _ in 0..1000 {
+            assert_eq!(parser.next_value(), Ok(None));
+            assert_eq!(parser.bulk, Some(1000));
+            parser.push(b"x");
+        }
+        parser.push(b"\r\n");
+        let Ok(Some(Value::Array(elements))) = parser.next_value() else {
+            panic!("no array");
+        };
+        assert_eq!(elements[0], Value::Array(vec![Value::Integer(1234); 1000]));
+        assert_eq!(elements[1], Value::Simple(".".repeat(999)));
+        assert_eq!(elements[2], Value::Bulk(vec![b'x'; 1000]));
     }
 
     #[test]

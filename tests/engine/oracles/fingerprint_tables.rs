@@ -16,6 +16,8 @@ struct Size {
     width: u32,
     shortest: u32,
     slots: u64,
+    /// The slots of a block.
+    block_slots: u64,
     capacity: u64,
 }
 
@@ -29,20 +31,31 @@ pub struct Quotient {
     pub held: BTreeSet<(u32, u64)>,
 }
 
-/// Returns how many of so many slots are not spare: one in eight is, but at most 256.
+/// Returns how many of so many slots are not spare: one in twelve is, but at most 512.
 fn not_spare(slots: u64) -> u64 {
-    slots - (slots / 8).min(256)
+    slots - (slots / 12).min(512)
+}
+
+/// Returns the bytes and the slots of a block, given the bits of a slot: a byte, and two bits and the
+/// slot for each of 24 to 59 slots, or of 33 to 59 in a small block.
+fn block(slot_bits: u64) -> (u64, u64) {
+    let mut blocks = [(32, 33), (64, 24), (128, 24), (192, 24)].into_iter();
+    let slots = |bytes: u64| (8 * bytes - 8) / (2 + slot_bits);
+    let found = blocks.find(|&(bytes, fewest)| slots(bytes) >= fewest);
+    let (bytes, _) = found.expect("the largest is large enough");
+    (bytes, slots(bytes).min(59))
 }
 
 impl Quotient {
     pub fn new(spec: &Parameters, memory_bits: u64) -> Self {
         let (bits, longest) = (spec.number("bits"), spec.number("longest"));
         let mut doublings = spec.number("doublings");
-        // A byte, two bits, a remainder and perhaps a mark per slot, and one byte for all.
+        // A remainder and perhaps a mark per slot, and a cache line for all.
         let mark = u64::from(bits + doublings > longest);
-        let block_bytes = |width: u64| 1 + 2 * 8 + 64 * (width + mark) / 8;
-        let blocks = (memory_bits / 8 - 1) / block_bytes(bits);
-        let quotients = not_spare(64 * blocks);
+        let (block_bytes, block_slots) = block(bits + mark);
+        // As many slots as there is room for, but then up to the next whole block.
+        let room = (memory_bits / 8 - 64) * block_slots / block_bytes;
+        let quotients = not_spare(room - (block_slots - 1));
         while doublings > 0 && quotients >> doublings < 64 {
             doublings -= 1;
         }
@@ -53,10 +66,11 @@ impl Quotient {
             let width = (bits + doublings - level).min(longest.max(bits));
             for sixteenths in [16, 19, 23, 27] {
                 let quotients = ((first * sixteenths) << level).div_ceil(16);
-                let mut slots = (1..).map(|blocks| 64 * blocks);
-                let slots = slots.find(|&slots| not_spare(slots) >= quotients);
-                let slots = slots.expect("some number is enough");
-                let bytes = slots / 64 * block_bytes(width);
+                let (block_bytes, block_slots) = block(width + mark);
+                let mut blocks = 1..;
+                let blocks = blocks.find(|&count| not_spare(count * block_slots) >= quotients);
+                let blocks = blocks.expect("some number is enough");
+                let bytes = blocks * block_bytes;
                 // A size that takes no more memory than the one before is left out.
                 let is_last = level == doublings && sixteenths > 16;
                 if bytes > most_bytes && !is_last {
@@ -66,8 +80,9 @@ impl Quotient {
                         sixteenths,
                         width: width as u32,
                         shortest: (width / 2).min(5) as u32,
-                        slots,
-                        capacity: quotients * 95 / 100,
+                        slots: blocks * block_slots,
+                        block_slots,
+                        capacity: quotients * 98 / 100,
                     });
                 }
             }
@@ -92,7 +107,7 @@ impl Quotient {
     }
 
     /// Divides fingerprints of which too little would be left, and returns whether all fit into a
-    /// table: each in its own slot, or in the first behind it that is free.
+    /// table: each in the first free slot of its block or behind it.
     fn fit(&self, size: Size) -> Option<BTreeSet<(u32, u64)>> {
         let mut divided = BTreeSet::new();
         for &(depth, number) in &self.held {
@@ -103,7 +118,8 @@ impl Quotient {
         quotients.sort_unstable();
         let next_free = quotients
             .iter()
-            .fold(0, |next_free, quotient| (*quotient).max(next_free) + 1);
+            .map(|quotient| quotient - quotient % size.block_slots)
+            .fold(0, |next_free, first| first.max(next_free) + 1);
         (next_free <= size.slots).then_some(divided)
     }
 

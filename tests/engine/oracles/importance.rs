@@ -7,7 +7,11 @@ use dedupstore::{AnyFilter, FilterSpec, Fingerprint, Observation, Verdict};
 use super::{Oracle, Parameters, positions, verdict};
 
 /// The weight of importance 1.
-const UNIT: u64 = 1 << 20;
+const HEAVIEST: u64 = 1 << 20;
+/// The number of cells among which one guess chooses, if they have importance. Without, it is four
+/// times as many, with a fourth of the weight.
+const UNIT: usize = 32_768;
+const GUESSES: u64 = 16;
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
@@ -20,6 +24,12 @@ pub struct Ibf {
     spec: FilterSpec,
     delete: String,
     cells: Vec<Cell>,
+    /// At least the weight of every unit.
+    ceiling: u64,
+    /// The greatest weight of a unit that was visited since the first, or grew.
+    next_ceiling: u64,
+    /// The next unit to visit.
+    unit: usize,
 }
 
 impl Ibf {
@@ -30,12 +40,17 @@ impl Ibf {
         let delete = spec
             .values()
             .find(|(parameter, _)| parameter.name == "delete");
+        let delete = delete
+            .map(|(_, value)| value.to_string())
+            .unwrap_or_default();
+        let heaviest = u64::from(delete == "probabilistic") * HEAVIEST;
         Ibf {
             spec: spec.clone(),
-            delete: delete
-                .map(|(_, value)| value.to_string())
-                .unwrap_or_default(),
+            delete,
             cells: vec![Cell::default(); cells as usize],
+            ceiling: heaviest * UNIT as u64,
+            next_ceiling: 0,
+            unit: 0,
         }
     }
 
@@ -45,8 +60,12 @@ impl Ibf {
 
     fn lower(&mut self, at: usize) {
         let to_zero = Parameters(&self.spec).is("by", "zero");
-        let value = &mut self.cells[at].value;
-        *value = if to_zero { 0 } else { value.saturating_sub(1) };
+        self.change(at, |cell| {
+            cell.value = match to_zero {
+                true => 0,
+                false => cell.value.saturating_sub(1),
+            };
+        });
     }
 
     fn weight(&self, cell: &Cell) -> u64 {
@@ -56,25 +75,96 @@ impl Ibf {
         };
         match cell.value == 0 && self.delete != "probabilistic" {
             true => 0,
-            false => UNIT / by.max(1),
+            false => HEAVIEST / by.max(1) / self.merged() as u64,
         }
     }
 
-    /// Returns the cell in whose share of the total the draw lies; None if the total is 0.
-    fn choose(&self, draw: u64, except: &[usize]) -> Option<usize> {
-        let weight = |at: usize| match except.contains(&at) {
-            true => 0,
-            false => self.weight(&self.cells[at]),
-        };
-        let total: u64 = (0..self.cells.len()).map(weight).sum();
-        let mut left = (total > 0).then(|| reduce(draw, total))?;
-        (0..self.cells.len()).find(|&at| match left.checked_sub(weight(at)) {
-            None => true,
-            Some(rest) => {
-                left = rest;
-                false
-            }
+    fn merged(&self) -> usize {
+        if self.delete == "probabilistic-val" {
+            4
+        } else {
+            1
+        }
+    }
+
+    fn unit(&self) -> usize {
+        UNIT * self.merged()
+    }
+
+    fn total(&self, cells: &[Cell]) -> u64 {
+        cells.iter().map(|cell| self.weight(cell)).sum()
+    }
+
+    /// Returns the cell in whose share of the total a number lies.
+    fn find(&self, mut number: u64, from: usize, except: &[usize]) -> Option<usize> {
+        (from..self.cells.len()).find(|at| {
+            let weight = match except.contains(at) {
+                true => 0,
+                false => self.weight(&self.cells[*at]),
+            };
+            let is_it = number < weight;
+            number = number.saturating_sub(weight);
+            is_it
         })
+    }
+
+    /// Returns the cell that a draw chooses: the first hit of some guesses, if there are likely to
+    /// be hits. None if no cell has a weight.
+    fn choose(&self, draw: u64) -> Option<usize> {
+        let total = self.total(&self.cells);
+        let units: Vec<u64> = self
+            .cells
+            .chunks(self.unit())
+            .map(|unit| self.total(unit))
+            .collect();
+        let count = units.len() as u64;
+        let more = Generator::from_state(draw);
+        let mut random = draw;
+        if count > 1 && total >= self.ceiling * count / 8 {
+            for i in 0..GUESSES {
+                let unit = reduce(random, count);
+                let number = reduce(random.wrapping_mul(count), self.ceiling);
+                if number < units[unit as usize] {
+                    return self.find(number, unit as usize * self.unit(), &[]);
+                }
+                random = more.draw(i);
+            }
+        }
+        self.find(reduce(random, total), 0, &[])
+    }
+
+    /// Returns the cell that a draw chooses among those that are not chosen yet.
+    fn choose_another(&self, draw: u64, chosen: &[usize]) -> Option<usize> {
+        let taken: u64 = chosen.iter().map(|&at| self.weight(&self.cells[at])).sum();
+        let left = self.total(&self.cells) - taken;
+        let again = Generator::from_state(draw).draw(GUESSES + 1);
+        self.find(reduce(again, left), 0, chosen)
+    }
+
+    fn unit_weight(&self, unit: usize) -> u64 {
+        let cells = self.cells.chunks(self.unit()).nth(unit);
+        self.total(cells.expect("a unit"))
+    }
+
+    /// Changes a cell. If its weight grows, the ceilings are raised to the weight of its unit.
+    fn change(&mut self, at: usize, change: impl FnOnce(&mut Cell)) {
+        let before = self.weight(&self.cells[at]);
+        change(&mut self.cells[at]);
+        if self.weight(&self.cells[at]) > before {
+            let weight = self.unit_weight(at / self.unit());
+            self.ceiling = self.ceiling.max(weight);
+            self.next_ceiling = self.next_ceiling.max(weight);
+        }
+    }
+
+    /// Visits one unit per observation; after a round the next ceiling replaces the present one.
+    fn visit_next_unit(&mut self) {
+        self.next_ceiling = self.next_ceiling.max(self.unit_weight(self.unit));
+        self.unit += 1;
+        if self.unit * self.unit() >= self.cells.len() {
+            (self.ceiling, self.next_ceiling) = (self.next_ceiling, 0);
+            self.unit = 0;
+        }
     }
 
     fn delete(&mut self, draws: Generator) {
@@ -87,19 +177,20 @@ impl Ibf {
             }
             "probabilistic" => {
                 for i in 0..self.p() {
-                    self.choose(draw(i), &[])
+                    self.choose(draw(i))
                         .into_iter()
                         .for_each(|at| self.lower(at));
                 }
+                self.visit_next_unit();
             }
             "probabilistic-p" | "probabilistic-val" => {
                 let mut chosen = Vec::new();
                 for i in 0..self.p() {
-                    let again = Generator::from_state(draw(i)).draw(0);
-                    let first = self.choose(draw(i), &[]).filter(|at| !chosen.contains(at));
-                    chosen.extend(first.or_else(|| self.choose(again, &chosen)));
+                    let first = self.choose(draw(i)).filter(|at| !chosen.contains(at));
+                    chosen.extend(first.or_else(|| self.choose_another(draw(i), &chosen)));
                 }
                 chosen.into_iter().for_each(|at| self.lower(at));
+                self.visit_next_unit();
             }
             "min" => {
                 let in_use = (0..self.cells.len()).filter(|&at| self.cells[at].value > 0);
@@ -120,7 +211,8 @@ impl Ibf {
     }
 
     fn insert(&mut self, observation: Observation) {
-        let spec = Parameters(&self.spec);
+        let filter = self.spec.clone();
+        let spec = Parameters(&filter);
         let (k, max, top) = (spec.number("k"), spec.number("max"), spec.number("top"));
         let importance = u64::from(observation.importance).clamp(1, top);
         let value = match (spec.is("insert", "max"), spec.is("map", "ceil")) {
@@ -129,16 +221,12 @@ impl Ibf {
             (false, false) => max * importance / top,
         };
         for at in positions(observation.fingerprint, k, self.cells.len() as u64) {
-            let sum = match !spec.is("weight", "current") {
-                true => self.cells[at].importance + importance,
-                false => importance,
-            };
-            let old = self.cells[at].value;
-            self.cells[at].value = match spec.is("keep", "larger") {
-                true => old.max(value),
-                false => value,
-            };
-            self.cells[at].importance = sum.min(65_535);
+            let (is_cumulative, keeps) = (!spec.is("weight", "current"), spec.is("keep", "larger"));
+            self.change(at, |cell| {
+                let sum = if is_cumulative { cell.importance } else { 0 } + importance;
+                cell.importance = sum.min(65_535);
+                cell.value = if keeps { cell.value.max(value) } else { value };
+            });
         }
     }
 }

@@ -280,6 +280,30 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    /// With several units, of which one is guessed first.
+    #[test]
+    fn large_importance_aware_filters_agree_with_their_oracle(
+        delete in 0usize..5, p in 0u64..8, insert: bool, by: bool, weight: bool, priority in 0u64..9,
+        cells in 30_000u64..70_000, keys in any_keys(),
+    ) {
+        let (delete, bits_per_cell) = [
+            ("probabilistic-p", 21), ("probabilistic", 21), ("probabilistic-val", 14), ("min", 22),
+            ("min-priority", 54),
+        ][delete];
+        let insert = if insert { "max" } else { "importance" };
+        let by = if by { "one" } else { "zero" };
+        let weight = if weight { "cumulative" } else { "current" };
+        let spec = format!(
+            "ibf:insert={insert},delete={delete},by={by},weight={weight},p={p},priority={priority}"
+        );
+        let keys = &keys[..keys.len().min(30)];
+        assert_agree(&spec.parse().expect("a filter"), bits_per_cell * cells, keys)?;
+    }
+}
+
 fn growing_spec(
     rate: u64,
     k: u64,

@@ -1,9 +1,10 @@
 //! Reads a log and recommends a filter for it.
 
-use dedupstore::advise::{self, Confidence, Question, Sample};
+use dedupstore::FilterSpec;
+use dedupstore::advise::{self, Confidence, MemorySearch, Question, Sample};
 use dedupstore::lab::{Sampling, Truth};
 
-use super::{Advice, AdviceRequirements, Estimate, Preference};
+use super::{Advice, AdviceRequirements, EnoughForBounds, Estimate, Preference};
 use crate::key_choice::KeyChoice;
 use crate::line_feed::{KeyedLine, LineFeed};
 use crate::setting_error::create_error;
@@ -11,6 +12,10 @@ use crate::setting_error::create_error;
 /// The seed of the fingerprints. It selects the keys of the sample; the command line uses
 /// the same.
 const SEED: u64 = 0;
+
+/// Filters that meet any requirement in enough memory. If the recommended one does not meet the
+/// requirements, these and it are tried in more memory.
+const MEET_REQUIREMENTS: [&str; 2] = ["bloom:k=7", dedupstore::filter::DEFAULT_FILTER];
 
 /// What is known of a log.
 pub struct LogAdviser {
@@ -66,7 +71,44 @@ impl LogAdviser {
             ..Question::of_memory(requirements.memory_bits as u64)
         };
         let advice = advise::advise(&question).map_err(|error| create_error(&error))?;
-        Ok(Advice::new(advice))
+        let enough = match advice.keeps_bounds || question.weighted {
+            true => None,
+            false => self.enough_for(requirements, &advice.choice.filter)?,
+        };
+        Ok(Advice {
+            enough,
+            ..Advice::new(advice)
+        })
+    }
+
+    /// Returns the least memory in which one of a few filters meets the requirements.
+    fn enough_for(
+        &self,
+        requirements: &AdviceRequirements,
+        recommended: &FilterSpec,
+    ) -> Result<Option<EnoughForBounds>, String> {
+        let search = MemorySearch::new(&self.sample, SEED);
+        let is_within = |rate: f64, bound: Option<f64>| bound.is_none_or(|bound| rate <= bound);
+        let mut least: Option<EnoughForBounds> = None;
+        let others = MEET_REQUIREMENTS.into_iter().map(str::to_owned);
+        for filter in std::iter::once(recommended.to_string()).chain(others) {
+            let spec: FilterSpec = filter.parse().map_err(|error| format!("{error}"))?;
+            let found = search.least_where(&spec, |found| {
+                is_within(found.fpr, requirements.max_fpr)
+                    && is_within(found.fnr, requirements.max_fnr)
+            });
+            let Some(found) = found.map_err(|error| create_error(&error))? else {
+                continue;
+            };
+            let memory_bits = (found.memory_bits * self.feed.sampling().one_key_in()) as f64;
+            if least.as_ref().is_none_or(|it| memory_bits < it.memory_bits) {
+                least = Some(EnoughForBounds {
+                    filter,
+                    memory_bits,
+                });
+            }
+        }
+        Ok(least)
     }
 }
 
@@ -81,6 +123,7 @@ impl Advice {
         Advice {
             estimates: all.map(Estimate::new).collect(),
             keeps_bounds: advice.keeps_bounds,
+            enough: None,
             reason: advice.reason,
             papers: advice.papers,
             certainty: certainty(advice.confidence),

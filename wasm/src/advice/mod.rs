@@ -66,6 +66,9 @@ pub struct Advice {
     pub estimates: Vec<Estimate>,
     /// Whether the recommended filter is expected to meet the requirements.
     pub keeps_bounds: bool,
+    /// More memory, with which a filter meets the requirements; null if they are met, or if no
+    /// memory is enough.
+    pub enough: Option<EnoughForBounds>,
     /// Why it is recommended: a clause without a full stop.
     pub reason: String,
     /// A note on the filters of the papers; null if there is none.
@@ -74,6 +77,16 @@ pub struct Advice {
     pub certainty: &'static str,
     /// The number of lines on which the filters were tried; null if only formulas were used.
     pub observations: Option<u64>,
+}
+
+/// A filter and the memory with which it meets the requirements.
+#[derive(Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct EnoughForBounds {
+    /// The filter in its text form.
+    pub filter: String,
+    /// The memory for the whole log.
+    pub memory_bits: f64,
 }
 
 /// What to expect of a filter.

@@ -21,13 +21,13 @@ pub struct SampledLog {
 }
 
 impl SampledLog {
-    pub fn new(key: &KeyChoice, seed: u64, part: Sampling) -> Result<Self, String> {
-        Ok(SampledLog {
+    pub fn new(key: &KeyChoice, seed: u64, part: Sampling) -> Self {
+        SampledLog {
             feed: LineFeed::new(&key.without_importance(), seed, part),
             sample: Sample::bounded(SAMPLED_LINES),
             seed,
             part,
-        })
+        }
     }
 
     pub fn feed(&mut self, chunk: &[u8]) -> Result<(), String> {

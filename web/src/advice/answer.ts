@@ -23,6 +23,11 @@ function sentence(advice: Advice, recommended: Estimate, request: AdviceRequest)
       ? `On ${request.name}`
       : `Tried on ${formatCounted(advice.observations, 'line')} of ${request.name}`;
   const sample = part === '' ? '' : ` This is from a sample of the log: ${part}.`;
+  const { enough } = advice;
+  const more =
+    enough === null
+      ? []
+      : [' The limits can be kept in about ', create('strong', { 'data-bits': String(enough.memoryBits) }, formatBytes(enough.memoryBits / 8)), ', with ', specText(enough.filter), '.'];
   return create(
     'p',
     { class: 'advice-sentence' },
@@ -31,6 +36,7 @@ function sentence(advice: Advice, recommended: Estimate, request: AdviceRequest)
     ` in ${memory}: ${advice.reason}. ${basis}, it is expected to skip `,
     `${formatShare(recommended.fpr)} of new keys and to let ${formatShare(recommended.fnr)} of `,
     `repeats through; ${advice.certainty}.${sample}`,
+    ...more,
   );
 }
 

@@ -1,7 +1,7 @@
 // Finds the memory for filters on a log, in a worker that keeps the keys of the log.
 
 import { listen } from '../engine/listen.js';
-import type { LogSource } from '../engine/settings.js';
+import { type LogSource, engineFor } from '../engine/settings.js';
 import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
 import type { FromMemoryWorker, MemorySearch, ToMemoryWorker } from './protocol.js';
 
@@ -27,7 +27,8 @@ export class MemoryFinder {
     listener: FinderListener,
   ): void {
     const { log, name, key, part, seed } = source;
-    const settings = JSON.stringify({ key, part, seed });
+    const engine = engineFor(key, search.filters.map((filter) => ({ filter })));
+    const settings = JSON.stringify({ key, part, seed, engine });
     this.#lastId += 1;
     const id = this.#lastId;
     if (this.#worker === undefined || this.#openLog !== log || this.#openSettings !== settings) {
@@ -37,7 +38,7 @@ export class MemoryFinder {
       });
       this.#openLog = log;
       this.#openSettings = settings;
-      this.#post({ kind: 'open', log: { log, name, key, part, seed } });
+      this.#post({ kind: 'open', engine, log: { log, name, key, part, seed } });
     }
     const fail = (message: string) => {
       this.stop();

@@ -1,6 +1,6 @@
 // Messages between the page and the worker that finds memory for filters on a log.
 
-import type { LogSource } from '../engine/settings.js';
+import type { EngineKind, LogSource } from '../engine/settings.js';
 import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
 
 /** A log whose keys are read for searches. */
@@ -16,7 +16,7 @@ export interface MemorySearch {
 
 export type ToMemoryWorker =
   /** Opens a log, in place of the one before. */
-  | { kind: 'open'; log: SearchedLog }
+  | { kind: 'open'; engine: EngineKind; log: SearchedLog }
   | { kind: 'search'; id: number; search: MemorySearch };
 
 export type FromMemoryWorker =

@@ -4,7 +4,7 @@ import type { KeySpec, LogPart } from '../wasm/dedupstore_wasm.js';
 
 /**
  * The page loads the plain engine first. The complete engine also has regular expressions,
- * URL normalization, importance, stores and all filters, which are larger than the rest.
+ * URL normalization, importance, stores and all other filters, which are larger than the rest.
  */
 export type EngineKind = 'plain' | 'complete';
 
@@ -19,8 +19,8 @@ export type EngineModule =
   | { kind: 'engine'; engine: EngineKind; module: WebAssembly.Module }
   | { kind: 'engineFailed'; engine: EngineKind; message: string };
 
-/** The filters that only the complete engine has. */
-const ONLY_COMPLETE = /^(quotient|growing|stamped|apbf|ibf[1-6]?|reinsert|admit)(:|$)/;
+/** The filters of the plain engine, which the page compares at first: one of each kind. */
+export const FIRST_FILTERS: readonly string[] = ['bloom', 'stable', 'rlbsbf', 'blocked', 'word'];
 
 /** Returns the engine for keys and, if any are given, for filters. */
 export function engineFor(
@@ -28,7 +28,7 @@ export function engineFor(
   filters: readonly { filter: string }[] = [],
 ): EngineKind {
   const isRegex = typeof part === 'object' && 'regex' in part;
-  const isOther = filters.some(({ filter }) => ONLY_COMPLETE.test(filter));
+  const isOther = filters.some(({ filter }) => !FIRST_FILTERS.includes(filter.split(':')[0] ?? ''));
   return normalize || isRegex || isOther || importance !== null ? 'complete' : 'plain';
 }
 

@@ -16,8 +16,8 @@ export interface RunSettings {
   weightedOptions: string[];
   /** The names of the log's files, in order. */
   files: string[];
-  /** The command that generates the log; null if it is not a sample. */
-  generate: string | null;
+  /** What to do in a shell so that the log is there; null if it is a file of the user's. */
+  preparation: string | null;
 }
 
 export class ExportView {
@@ -121,7 +121,7 @@ function commands(outcome: Outcome, settings: RunSettings): string {
   create.push('--memory', memory, '--seed', String(seed), ...options);
   const filter = ['dedupstore', 'filter', 'seen.dds', ...files.map(fileArgument)];
   const commands = [create, filter].map(shellCommand);
-  return [...(settings.generate === null ? [] : [settings.generate]), ...commands].join('\n');
+  return [...(settings.preparation === null ? [] : [settings.preparation]), ...commands].join('\n');
 }
 
 /** A file name that is not taken for an option. */

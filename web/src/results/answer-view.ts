@@ -6,6 +6,7 @@ import { create, filterName, find } from '../ui/element.js';
 import { formatBytes, formatCount, formatShare } from '../ui/number-format.js';
 import { seriesOf, swatch } from '../ui/palette.js';
 import type { Outcome } from '../wasm/dedupstore_wasm.js';
+import { HEADING as MEMORY_HEADING, EnoughMemory } from './enough-memory.js';
 
 const NO_KEYS_REPEAT =
   'No key comes twice in this log, so a filter has nothing to find. Is another part of the line the key?';
@@ -13,6 +14,8 @@ const NO_KEYS_REPEAT =
 export class AnswerView {
   readonly #sentence = find('answer-sentence', HTMLElement);
   readonly #table = find('comparison', HTMLTableElement);
+  /** The memory for few errors. */
+  readonly memory = new EnoughMemory(() => this.#fillMemory());
 
   say(text: string): void {
     this.#sentence.textContent = text;
@@ -30,7 +33,7 @@ export class AnswerView {
 
   #fillTable({ outcomes, ranking, lineProfile }: Snapshot): void {
     const { key } = nouns(lineProfile.topKeys.map(({ key }) => key));
-    const headings = ['Filter', `New ${key}s skipped`, 'Repeats let through', 'Wrong in total'];
+    const headings = ['Filter', `New ${key}s skipped`, 'Repeats let through', 'Wrong in total', MEMORY_HEADING];
     const head = create('tr', {}, ...headings.map((text) => create('th', { scope: 'col' }, text)));
     const series = seriesOf(outcomes.map(({ filter }) => filter));
     const rows = ranking.flatMap((index, rank) => {
@@ -39,6 +42,19 @@ export class AnswerView {
     });
     this.#table.tHead?.replaceChildren(head);
     this.#table.tBodies[0]?.replaceChildren(...rows);
+    this.#fillMemory();
+  }
+
+  #fillMemory(): void {
+    for (const row of this.#table.tBodies[0]?.rows ?? []) {
+      const cell = row.querySelector('.enough-memory');
+      if (cell instanceof HTMLElement) {
+        const { text, note, bits } = this.memory.cell(row.dataset['filter'] ?? '');
+        cell.textContent = text;
+        cell.title = note;
+        cell.dataset['bits'] = bits;
+      }
+    }
   }
 }
 
@@ -52,6 +68,7 @@ function row(outcome: Outcome, series: Parameters<typeof swatch>[0], isBest: boo
     create('td', {}, ...countAndShare(outcome.falsePositives, outcome.fpr)),
     create('td', {}, ...countAndShare(outcome.falseNegatives, outcome.fnr)),
     create('td', {}, formatShare(outcome.error)),
+    create('td', { class: 'enough-memory' }),
   );
 }
 

@@ -7,6 +7,7 @@ import 'uplot/dist/uPlot.min.css';
 import { create, filterName } from '../ui/element.js';
 import { formatShare, formatShareTick, formatShortCount } from '../ui/number-format.js';
 import { type Series, lineStyle, swatch } from '../ui/palette.js';
+import { ChartTip, type TipRow } from './chart-tip.js';
 import { type Scale, ticksUpTo, topOf } from './scale.js';
 
 const HEIGHT_PIXELS = 230;
@@ -64,6 +65,7 @@ export class RateChart {
   readonly #range = create('p', { class: 'legend-range' });
   readonly #legend = create('ul', { class: 'chart-legend' });
   readonly #isolate: (filter: string) => void;
+  readonly #tip = new ChartTip();
   #plot: uPlot | undefined;
   #data = NO_DATA;
   #values: HTMLElement[] = [];
@@ -144,6 +146,7 @@ export class RateChart {
     if (this.#data.lines.length > 0) {
       this.#drawing.replaceChildren();
       this.#plot = new uPlot(this.#options(), this.#columns(), this.#drawing);
+      this.#tip.attach(this.#plot);
     }
   }
 
@@ -286,6 +289,7 @@ export class RateChart {
   #updateValues(): void {
     const { axis, position, lines, bound } = this.#data;
     const index = this.#plot?.cursor.idx ?? null;
+    this.#showTip(index);
     this.#range.textContent =
       index === null || index >= position.length ? 'All lines' : axis.range(index);
     lines.forEach((line, place) => {
@@ -300,6 +304,21 @@ export class RateChart {
       const rate = index === null ? bound.at(-1) : bound[index];
       last.textContent = formatShare(rate ?? null);
     }
+  }
+
+  #showTip(index: number | null): void {
+    const { axis, lines, bound } = this.#data;
+    if (this.#plot === undefined || index === null) {
+      this.#tip.hide();
+      return;
+    }
+    const rows: TipRow[] = lines
+      .filter((line) => this.#isShown(line))
+      .map(({ name, series, rates }) => ({ name, series, rate: rates[index] ?? null }));
+    if (bound !== null) {
+      rows.push({ name: 'least possible', series: null, rate: bound[index] ?? null });
+    }
+    this.#tip.show(this.#plot, axis.range(index), rows);
   }
 
   #label(): string {

@@ -62,6 +62,7 @@ export class RunView {
       this.#progress.hidden = false;
       this.#status.textContent = `Running ${this.#filters} on ${this.#log}.`;
     }, PROGRESS_DELAY_MILLISECONDS);
+    this.#answer.memory.begin(request);
     this.#setState('running');
     this.#curves.begin();
   }
@@ -81,6 +82,7 @@ export class RunView {
 
   finish(snapshot: Snapshot): void {
     this.#hideProgress();
+    this.#answer.memory.finish();
     this.#show(snapshot, true);
     this.#status.textContent = `${this.#log}${sampleNote(snapshot)}: ${counts(snapshot)}.`;
     this.#setState('done');
@@ -89,6 +91,7 @@ export class RunView {
   /** Keeps the latest results and says that they are partial. */
   cancel(latest: Snapshot | undefined): void {
     this.#hideProgress();
+    this.#answer.memory.stop();
     if (latest === undefined || !this.#hasResults) {
       this.#status.textContent = 'Cancelled before there were results.';
       this.#setState('empty');
@@ -105,6 +108,7 @@ export class RunView {
   /** Keeps earlier results and says that they are for other settings. */
   fail(): void {
     this.#hideProgress();
+    this.#answer.memory.stop();
     this.#setState(this.#hasResults ? 'outdated' : 'empty');
   }
 
@@ -136,7 +140,7 @@ export class RunView {
 }
 
 /** What results are about, so that no number stands without its log, key and memory. */
-function scope({ name, part, filters, seed }: RunRequest, keyLabel: string): string {
+export function scope({ name, part, filters, seed }: RunRequest, keyLabel: string): string {
   const memory = formatBytes((filters[0]?.memoryBits ?? 0) / 8);
   const lines = part === 'all' ? 'all lines' : `a sample: ${partName(part)}`;
   return `${name}, ${lines} · key: ${keyLabel} · ${memory} per filter · seed ${seed}`;

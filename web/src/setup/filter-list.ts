@@ -1,17 +1,15 @@
 // The filters to compare.
 
+import { FIRST_FILTERS } from '../engine/settings.js';
 import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import type { FilterDescription } from '../wasm/dedupstore_wasm.js';
 import { seriesOf } from '../ui/palette.js';
 import { FilterCard } from './filter-card.js';
 
-/** One filter of each kind. */
-const INITIAL = ['bloom', 'stable', 'rlbsbf', 'blocked', 'word'];
-
 export interface FilterListHost {
-  /** Called if a filter is wanted that is not available. */
-  needMore(): void;
+  /** Called if filters may be wanted that are not available yet. Resolves after `offer`. */
+  needMore(): Promise<void>;
   /** Called if the complete engine has no filter of a name either. */
   unknown(specs: string[]): void;
   /** Called if a filter was added or removed. */
@@ -23,19 +21,31 @@ export class FilterList {
   readonly #choice = find('filter-choice', HTMLSelectElement);
   #descriptions: FilterDescription[] = [];
   #cards: FilterCard[] = [];
-  /** Text forms of filters that are not available yet. */
+  /** Text forms of filters that are not available yet, and of those behind them. */
   #unknown: string[] = [];
+  /** Whether all filters are wanted when they are available. */
+  #wantsAll = false;
   readonly #host: FilterListHost;
 
   constructor(host: FilterListHost) {
     this.#host = host;
     find('add-filter', HTMLButtonElement).addEventListener('click', () => this.#addChosen());
-    find('add-all', HTMLButtonElement).addEventListener('click', () => this.#addMissing());
+    find('add-all', HTMLButtonElement).addEventListener('click', () => {
+      this.#wantsAll = true;
+      this.#addAll();
+    });
+    // A first visit needs only a few filters. The others are offered when the pointer, a finger or
+    // the keyboard comes near.
+    const section = this.#list.closest('section');
+    for (const event of ['pointerenter', 'focusin']) {
+      section?.addEventListener(event, () => void host.needMore(), { once: true });
+    }
   }
 
   /** Sets the available filters, and adds those that were wanted before. */
   offer(descriptions: FilterDescription[]): void {
     this.#descriptions = descriptions;
+    this.#addAll();
     const chosen = this.#choice.value;
     this.#choice.replaceChildren(
       ...descriptions.map(({ name, title }) => create('option', { value: name }, title)),
@@ -52,24 +62,28 @@ export class FilterList {
   /** Sets the available filters and adds a few of them. */
   fill(descriptions: FilterDescription[]): void {
     this.offer(descriptions);
-    const initial = descriptions.filter(({ name }) => INITIAL.includes(name));
+    const initial = descriptions.filter(({ name }) => FIRST_FILTERS.includes(name));
     (initial.length > 0 ? initial : descriptions).forEach((description) => this.#add(description));
   }
 
-  /** Replaces all filters by these text forms. */
-  restore(specs: string[]): void {
+  /** Replaces all filters by these text forms. Resolves when they are there. */
+  async restore(specs: string[]): Promise<void> {
     this.#cards.forEach((card) => card.element.remove());
     this.#cards = [];
-    this.#unknown = specs.filter((spec) => !this.#addSpec(spec));
+    // Those behind one that is not available yet wait for it, so that their order is kept.
+    let waits = false;
+    this.#unknown = specs.filter((spec) => (waits = waits || !this.#addSpec(spec)));
     if (this.#unknown.length > 0) {
-      this.#host.needMore();
+      await this.#host.needMore();
     }
   }
 
-  /** Adds a filter in its text form, unless it is there. */
-  ensure(spec: string): void {
-    if (!this.#cards.some((card) => card.spec() === spec)) {
-      this.#addSpec(spec);
+  /** Adds a filter in its text form, unless it is there. Resolves when it is. */
+  async ensure(spec: string): Promise<void> {
+    const isThere = this.#cards.some((card) => card.spec() === spec);
+    if (!isThere && !this.#addSpec(spec)) {
+      this.#unknown.push(spec);
+      await this.#host.needMore();
     }
   }
 
@@ -98,7 +112,16 @@ export class FilterList {
     return description !== undefined;
   }
 
-  #addMissing(): void {
+  /** Adds all filters if that is wanted and they are known. */
+  #addAll(): void {
+    if (!this.#wantsAll) {
+      return;
+    }
+    if (this.#descriptions.length <= FIRST_FILTERS.length) {
+      void this.#host.needMore();
+      return;
+    }
+    this.#wantsAll = false;
     const isListed = (name: string) => this.#cards.some((card) => card.name === name);
     this.#descriptions
       .filter(({ name }) => !isListed(name))

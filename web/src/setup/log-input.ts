@@ -7,7 +7,7 @@ import { InvalidInput } from '../ui/invalid-input.js';
 import { formatBytes } from '../ui/number-format.js';
 import type { KeySpec } from '../wasm/dedupstore_wasm.js';
 import { logNameOf, rotationOrder } from './rotated-logs.js';
-import { SAMPLES, type Sample } from './samples.js';
+import { SAMPLES, type Sample, generateCommand } from './samples.js';
 
 export interface Log {
   /** The name in messages. */
@@ -18,7 +18,12 @@ export interface Log {
   sample: string | null;
   /** Null for the most likely key. */
   key: KeySpec | null;
+  /** What to do in a shell so that the files are there; null if they are files of the user's. */
+  preparation: string | null;
 }
+
+/** The file in which commands expect pasted lines. */
+const PASTED_FILE = 'pasted-lines.txt';
 
 export interface LogListener {
   logChanged(log: Log): void;
@@ -92,7 +97,7 @@ export class LogInput {
   #useFiles(files: File[]): void {
     if (files.length > 0) {
       const content = rotationOrder(files.map((file) => ({ name: file.name, content: file })));
-      this.#use({ name: logNameOf(content), content, sample: null, key: null });
+      this.#use({ name: logNameOf(content), content, sample: null, key: null, preparation: null });
     }
   }
 
@@ -102,8 +107,13 @@ export class LogInput {
       this.#listener.showError('There are no lines to use: paste some first.');
       return;
     }
-    const name = 'pasted lines';
-    this.#use({ name, content: [{ name, content: new Blob([text]) }], sample: null, key: null });
+    this.#use({
+      name: 'pasted lines',
+      content: [{ name: PASTED_FILE, content: new Blob([text]) }],
+      sample: null,
+      key: null,
+      preparation: `# Save the pasted lines as ${PASTED_FILE}.`,
+    });
   }
 
   async #loadSample(sample: Sample): Promise<void> {
@@ -115,7 +125,8 @@ export class LogInput {
         return;
       }
       const { fileName: name, id, key } = sample;
-      this.#use({ name, content: [{ name, content: log }], sample: id, key: key ?? null });
+      const files = [{ name, content: log }];
+      this.#use({ name, content: files, sample: id, key: key ?? null, preparation: generateCommand(id) });
       // Otherwise choosing the same file again would not be noticed.
       this.#file.value = '';
     } catch (error) {

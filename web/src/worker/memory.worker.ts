@@ -1,7 +1,7 @@
 // Finds the memory with which filters make few enough mistakes on a log. The log is read once.
 
 import type { FromMemoryWorker, SearchedLog, ToMemoryWorker } from '../calculator/protocol.js';
-import { sizeOf } from '../engine/settings.js';
+import { type EngineKind, sizeOf } from '../engine/settings.js';
 import type { MemorySearcher } from '../wasm/dedupstore_wasm.js';
 import { errorMessage } from './error-message.js';
 import { loadEngine } from './load-engine.js';
@@ -18,7 +18,7 @@ let lastId = 0;
 self.onmessage = ({ data }: MessageEvent<ToMemoryWorker>) => {
   switch (data.kind) {
     case 'open':
-      searcher = read(data.log);
+      searcher = read(data.engine, data.log);
       // A search reports a failure.
       searcher.catch(() => undefined);
       break;
@@ -31,9 +31,8 @@ self.onmessage = ({ data }: MessageEvent<ToMemoryWorker>) => {
   }
 };
 
-async function read(request: SearchedLog): Promise<MemorySearcher> {
-  // Only the complete engine has the searches.
-  const engine = await loadEngine('complete');
+async function read(kind: EngineKind, request: SearchedLog): Promise<MemorySearcher> {
+  const engine = await loadEngine(kind);
   const searcher = new engine.MemorySearcher(request.seed, request.key, request.part);
   let reportedAt = performance.now();
   for await (const { bytes, readBytes } of chunksOf(request.log)) {

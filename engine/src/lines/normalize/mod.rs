@@ -50,23 +50,25 @@ impl Normalizer {
         match self.normalization {
             Normalization::None => key,
             #[cfg(feature = "normalization")]
-            Normalization::Whatwg => whatwg(key, &mut self.normalized),
+            Normalization::Whatwg => whatwg(key, &mut self.normalized).unwrap_or(key),
             #[cfg(feature = "normalization")]
-            Normalization::Crawl => self.crawl.apply(whatwg(key, &mut self.normalized)),
+            Normalization::Crawl => match whatwg(key, &mut self.normalized) {
+                Some(url) => self.crawl.apply(url),
+                None => key,
+            },
         }
     }
 }
 
+/// Returns the URL as the standard writes it, without its fragment; None if the key is not an absolute
+/// URL.
 #[cfg(feature = "normalization")]
 #[inline]
-fn whatwg<'a>(key: &'a [u8], normalized: &'a mut Vec<u8>) -> &'a [u8] {
+fn whatwg<'a>(key: &'a [u8], normalized: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     if let Some(length) = recognizer::normal_length(key) {
-        return &key[..length];
+        return Some(&key[..length]);
     }
-    match parse(key, normalized) {
-        Some(()) => normalized,
-        None => key,
-    }
+    parse(key, normalized).map(|()| normalized.as_slice())
 }
 
 /// Writes the URL as the crate `url` does; None if the key is not an absolute URL.
@@ -134,6 +136,22 @@ mod tests {
             let key = normalize(Normalization::Whatwg, key.as_bytes());
             assert_eq!(String::from_utf8_lossy(&key), expected);
         }
+    }
+
+    #[test]
+    fn a_key_that_is_no_url_keeps_its_parameters_and_sessions() {
+        for key in [
+            "http://?b&a",
+            "http://[::1/?b&a",
+            "http://a b/x;jsessionid=1?utm_source=m",
+            "https://a.example:99999/?b&a",
+            "/relative?b&a&utm_source=m",
+        ] {
+            let found = normalize(Normalization::Crawl, key.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&found), key);
+        }
+        let found = normalize(Normalization::Crawl, b"http://\xFF.example/?b&a");
+        assert_eq!(found, b"http://\xFF.example/?b&a");
     }
 
     #[test]

@@ -282,3 +282,83 @@ pub fn map_privately(file: &std::fs::File, offset: u64, length: usize) -> std::i
     // each page that is still shared with the file receives the bytes it already holds.
     unsafe { options.map_copy(file).map(Memory::from_map) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks that the writer saved, with their numbers.
+    struct Kept<'a>(&'a mut Vec<(u64, Vec<u8>)>);
+
+    impl Saving for Kept<'_> {
+        fn make_room(&mut self, _: usize) {}
+
+        fn save(&mut self, first: u64, bytes: &[u8]) {
+            let blocks = bytes.chunks(BLOCK_BYTES as usize).map(<[u8]>::to_vec);
+            self.0.extend((first..).zip(blocks));
+        }
+    }
+
+    fn layout() -> Layout {
+        Layout {
+            region_bytes: 12 * BLOCK_BYTES - 100,
+            log_bytes: 4096,
+        }
+    }
+
+    fn region() -> LiveRegion {
+        let mut memory = Memory::zeroed(layout().region_bytes as usize).expect("small");
+        for (block, bytes) in memory.chunks_mut(BLOCK_BYTES as usize).enumerate() {
+            bytes.fill(block as u8);
+        }
+        LiveRegion::new(memory, layout())
+    }
+
+    #[test]
+    fn each_block_is_saved_once_as_it_was_at_the_freeze() {
+        let mut live = region();
+        let frozen = live.freeze(&UsedBlocks::all(&layout()));
+        assert!(live.unfrozen().is_none());
+        let checkpoint = std::thread::spawn(move || {
+            let (mut taken, mut block) = (Vec::new(), vec![0; BLOCK_BYTES as usize]);
+            for number in (0..12).rev() {
+                if frozen.take(number, &mut block) {
+                    let length = layout().block_range(number).len();
+                    taken.push((number, block[..length].to_vec()));
+                }
+            }
+            taken
+        });
+        let mut saved = Vec::new();
+        for number in 0..12 {
+            let start = number * BLOCK_BYTES as usize;
+            let mut tracked = live.tracked(Kept(&mut saved));
+            tracked.bytes_mut(start + 5..start + 7).fill(0xFF);
+            assert_eq!(&tracked.bytes()[start + 4..start + 6], [number as u8, 0xFF]);
+        }
+        saved.extend(checkpoint.join().expect("no panic"));
+        saved.sort();
+        let expected = (0..12).map(|number| {
+            let length = layout().block_range(number).len();
+            (number, vec![number as u8; length])
+        });
+        assert!(saved.into_iter().eq(expected));
+        let changed = live.unfrozen().expect("every block is saved");
+        assert_eq!(changed.iter().filter(|&&byte| byte == 0xFF).count(), 24);
+    }
+
+    #[test]
+    fn after_a_thaw_nothing_is_saved() {
+        let mut live = region();
+        let frozen = live.freeze(&UsedBlocks::of_growing(&layout(), 3, 0));
+        let mut block = vec![0; BLOCK_BYTES as usize];
+        assert!(frozen.take(1, &mut block));
+        assert!(!frozen.take(1, &mut block) && !frozen.take(3, &mut block));
+        live.thaw();
+        assert!(!frozen.take(0, &mut block));
+        let mut saved = Vec::new();
+        live.tracked(Kept(&mut saved)).bytes_mut(0..1)[0] = 9;
+        assert!(saved.is_empty() && live.unfrozen().is_some());
+        assert_eq!(live.bytes()[0], 9);
+    }
+}

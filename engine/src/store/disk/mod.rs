@@ -45,6 +45,8 @@ mod unfinished;
 mod writer_lock;
 
 pub use backup::{BackupReport, backup};
+#[cfg(feature = "interleavings")]
+pub use block_queue::{BlockQueue, Copies};
 pub use claims::{Claim, Ticket};
 pub use directory::{Directory, holds_store};
 pub use durability::Durability;
