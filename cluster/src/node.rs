@@ -67,11 +67,11 @@ impl Access {
             }),
             Err(error) if is_login(&error) => Err(ClusterError::Login {
                 node: name,
-                reason: error.to_string(),
+                reason: reason_of(&error),
             }),
             Err(error) => Err(ClusterError::Connect {
                 node: name,
-                reason: error.to_string(),
+                reason: reason_of(&error),
             }),
         }
     }
@@ -104,6 +104,15 @@ impl Access {
             }
         };
         Ok(information.set_redis_settings(login))
+    }
+}
+
+/// Returns the text of an error for a message.
+pub(crate) fn reason_of(error: &RedisError) -> String {
+    match error.is_timeout() {
+        // The system calls this "resource temporarily unavailable".
+        true => "it does not answer in time".to_owned(),
+        false => error.to_string(),
     }
 }
 
