@@ -1,4 +1,4 @@
-// The memory of each filter: a number with a unit, and a slider.
+// The memory of each filter: a number with a unit in the form, and a slider beside the answer.
 
 import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
@@ -19,6 +19,7 @@ export class MemoryInput {
   readonly #size = find('memory-size', HTMLInputElement);
   readonly #unit = find('memory-unit', HTMLSelectElement);
   readonly #slider = find('memory-slider', HTMLInputElement);
+  readonly #shown = find('memory-shown', HTMLOutputElement);
   readonly #hint = find('memory-hint', HTMLElement);
   #distinct: number | undefined;
   /** Whether the user or a link has set the memory. */
@@ -33,6 +34,7 @@ export class MemoryInput {
     this.#slider.max = String(MAX_POWER);
     this.#slider.step = '0.5';
     this.#slider.addEventListener('input', () => this.#followSlider());
+    this.#slider.addEventListener('change', () => this.#tellForm('change'));
     for (const input of [this.#size, this.#unit]) {
       input.addEventListener('input', () => {
         this.#isChosen = true;
@@ -89,6 +91,12 @@ export class MemoryInput {
     this.#size.value = String(bytes / unit.bytes);
     this.#unit.value = unit.name;
     this.#updateHints();
+    this.#tellForm('input');
+  }
+
+  /** The slider is outside the form: its changes are those of the number. */
+  #tellForm(type: 'input' | 'change'): void {
+    this.#size.dispatchEvent(new Event(type, { bubbles: true }));
   }
 
   #moveSlider(): void {
@@ -103,10 +111,11 @@ export class MemoryInput {
     const text = formatBytes(bytesAt(this.#slider.valueAsNumber));
     this.#slider.setAttribute('aria-valuetext', text);
     const bits = this.#bytes() * 8;
+    this.#shown.value = bits > 0 ? formatBytes(bits / 8) : '';
     this.#hint.textContent =
       this.#distinct !== undefined && this.#distinct > 0 && bits > 0
-        ? `For each filter: about ${perKey(bits / this.#distinct)} per distinct key (10 is comfortable).`
-        : 'For each filter.';
+        ? `About ${perKey(bits / this.#distinct)} per distinct key (10 is comfortable).`
+        : '';
   }
 }
 
