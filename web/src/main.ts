@@ -31,7 +31,10 @@ const linkMessage = find('link-message', HTMLElement);
 const queries = new QueryClient();
 const memory = new MemoryInput();
 const key = new KeyInput(queries);
-const storeInspector = new StoreInspectSection();
+const storeInspector = new StoreInspectSection({
+  useFiles: (files) => log.useFiles(files),
+  showError,
+});
 const log = new LogInput(queries, {
   storeDropped: (transfer) => storeInspector.inspectDropped(transfer),
   logChanged(log) {

@@ -1,6 +1,9 @@
 // Files of logs: several at once, several gzip members, and formats that are not read.
 
 import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { startBrowser } from './browser.mjs';
@@ -75,6 +78,27 @@ test('rotated logs are read from the oldest to the newest', async () => {
     await page.locator('#log-name', { hasText: 'crawl.log-20260301.gz, crawl.log-20260302, crawl.log)' }).waitFor();
     await assertSameResults(playground, log);
   });
+});
+
+test('a dropped directory of logs is read, and an empty one is named', async () => {
+  const log = generateSample('Crawl');
+  const [oldest = '', newest = ''] = cut(log, 2);
+  const home = await mkdtemp(join(tmpdir(), 'dedupstore-logs-'));
+  await Promise.all(['logs', 'none'].map((name) => mkdir(join(home, name))));
+  await writeFile(join(home, 'logs/access.log'), newest);
+  await writeFile(join(home, 'logs/access.log.1'), oldest);
+  await writeFile(join(home, 'logs/.hidden'), 'no log\n');
+  await visit(async (playground) => {
+    await playground.drop(join(home, 'logs'));
+    await playground.page
+      .locator('#log-name', { hasText: '2 files (access.log.1, access.log)' })
+      .waitFor();
+    await playground.examined();
+    await assertSameResults(playground, log);
+    await playground.drop(join(home, 'none'));
+    await playground.message.filter({ hasText: 'The directory none has no files' }).waitFor();
+  });
+  await rm(home, { recursive: true });
 });
 
 test('formats that are not lines of text are called by their name', async () => {

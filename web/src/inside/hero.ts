@@ -49,7 +49,11 @@ export class Hero {
     // Not a link: the address holds the settings.
     find('hero-inside', HTMLButtonElement).addEventListener('click', () => {
       find('inside', HTMLElement).scrollIntoView();
-      find('inside-play', HTMLButtonElement).focus({ preventScroll: true });
+      const play = find('inside-play', HTMLButtonElement);
+      play.focus({ preventScroll: true });
+      if (play.textContent === 'Play') {
+        play.click();
+      }
     });
   }
 
