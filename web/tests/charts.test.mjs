@@ -51,6 +51,17 @@ test('the scale is a square root where lines crowd, and can be chosen', async ()
   });
 });
 
+test('every chart can be saved as soon as it is drawn', async () => {
+  await visit(async ({ page }) => {
+    for (const name of ['Wrong answers so far', 'New keys skipped', 'Repeats let through', 'Memory in use']) {
+      for (const format of ['SVG', 'PNG']) {
+        const box = await page.getByRole('button', { name: `Save as ${format}: ${name}` }).boundingBox();
+        assert.ok(box !== null && box.height > 20, `${name}, ${format}`);
+      }
+    }
+  });
+});
+
 test('rates are cumulative and without theory until another view is chosen', async () => {
   await visit(async (playground) => {
     const { page } = playground;

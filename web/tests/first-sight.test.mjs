@@ -41,7 +41,7 @@ test('the small filter makes a mistake within ten seconds and says why', async (
       assert.equal(await page.locator('#hero-verdict').textContent(), 'new, but skipped');
       assert.match((await page.locator('#hero-reason').textContent()) ?? '', /^Wrong: this key is new, but other keys had set all of its bits\./);
       assert.match((await page.locator('#hero-count').textContent()) ?? '', /^\d+ lines: 1 of \d+ new keys skipped$/);
-      assert.match((await page.locator('#hero-cells').getAttribute('aria-label')) ?? '', /The cells of the selected key are outlined: all 4 of its bits are set/);
+      assert.match((await page.locator('#hero-cells').getAttribute('aria-label')) ?? '', /The cells of the selected key are outlined: its 4 bits are all set/);
       await page.getByRole('button', { name: 'Pause the small filter' }).click();
       const count = await page.locator('#hero-count').textContent();
       await page.waitForTimeout(1000);
@@ -63,6 +63,7 @@ for (const [width, height] of /** @type {const} */ ([[1280, 900], [1280, 720], [
         // Reduced motion: the filter stands still at its first mistake.
         await page.locator('#hero.mistake').waitFor();
         const hidden = await page.evaluate(() => {
+          scrollTo({ top: 0, behavior: 'instant' });
           const bar = document.querySelector('.start')?.getBoundingClientRect();
           const covered = bar !== undefined && bar.width > innerWidth / 2 ? innerHeight - bar.top : 0;
           return ['#hero', '#answer-sentence', '#memory-slider'].filter((selector) => {

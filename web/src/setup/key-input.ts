@@ -3,6 +3,7 @@
 
 import type { QueryClient } from '../engine/queries.js';
 import { engineFor } from '../engine/settings.js';
+import { keyText } from '../inside/key-text.js';
 import { create, find, withCode } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import { formatCount, formatCounted } from '../ui/number-format.js';
@@ -209,8 +210,8 @@ export class KeyInput {
         : create(
             'li',
             { title: line },
-            create('code', {}, key === '' ? '(empty)' : key),
-            importance === null ? '' : `, importance ${importance}`,
+            readKeyText(key),
+            importance === null ? '' : create('span', { class: 'hint' }, `importance ${importance}`),
           ),
     );
     this.#preview.replaceChildren(...rows);
@@ -264,6 +265,13 @@ export class KeyInput {
     this.#delimiter.hidden = choice !== 'fields';
     this.#typedLabel.textContent = isTyped ? TYPED[choice as Typed].text : '';
   }
+}
+
+/** Screen readers read it too: nothing else in the preview has the key. */
+function readKeyText(key: string): HTMLElement {
+  const text = keyText(key);
+  text.removeAttribute('aria-hidden');
+  return text;
 }
 
 /** The effect of URL clean-up on the first keys. */
