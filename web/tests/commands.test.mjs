@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -40,14 +40,12 @@ async function assertCommandsDeliver(playground, name, content = '') {
   const filter = await playground.page.locator('#export-filter option:checked').innerText();
   const outcome = (await playground.outcomes()).find((it) => it.filter === filter);
   const path = `${directory}${delimiter}${process.env.PATH ?? ''}`;
-  const printed = execFileSync('sh', ['-e', '-c', commands], {
+  execFileSync('sh', ['-e', '-c', `${commands} > delivered`], {
     cwd: home,
     env: { ...process.env, PATH: path },
-    maxBuffer: 64 << 20,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: 'ignore',
   });
-  // `create` prints a line too.
-  const delivered = printed.toString().trimEnd().split('\n').filter((line) => !line.startsWith('created '));
+  const delivered = (await readFile(join(home, 'delivered'), 'utf8')).trimEnd().split('\n');
   const expected = (outcome?.distinct ?? 0) - (outcome?.fp ?? 0) + (outcome?.fn ?? 0);
   assert.ok(expected > 0, `${filter}: ${JSON.stringify(outcome)}`);
   assert.equal(delivered.length, expected, commands);
