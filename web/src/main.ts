@@ -75,7 +75,13 @@ const exportView = new ExportView(currentLink);
 const race = new Race({
   settings: readForm,
   shown: (distinct) => memory.setDistinct(distinct),
-  finished: () => subjects.refresh(),
+  finished() {
+    if (memory.correctSuggestion()) {
+      race.settingsChanged();
+    } else {
+      subjects.refresh();
+    }
+  },
   showError,
   inside: new InsideView(),
   hero: new Hero(),

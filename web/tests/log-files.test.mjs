@@ -101,6 +101,35 @@ test('a dropped directory of logs is read, and an empty one is named', async () 
   await rm(home, { recursive: true });
 });
 
+test('the memory for a compressed log is that for the log, and follows what the run has found', async () => {
+  // The number of keys grows faster than the first lines show.
+  const early = Array.from({ length: 40_000 }, (_, i) => `https://a.example/${i % 900}/index.html\n`);
+  const late = Array.from({ length: 40_000 }, (_, i) => `https://a.example/late/${i}.html\n`);
+  const log = [...early, ...late].join('');
+  await visit(async (playground) => {
+    const { page } = playground;
+    const address = page.url().split('#')[0] ?? '';
+    /** @param {string} name @param {string | Buffer} content */
+    const suggested = async (name, content) => {
+      await page.goto('about:blank');
+      await page.goto(address);
+      await playground.opened();
+      await playground.choose(file(name, content));
+      await page.locator('#answer-scope', { hasText: new RegExp(`^${name}, .* (48|64)\\sKiB per filter`) }).waitFor();
+      await playground.finished();
+      return page.locator('#memory-size').inputValue();
+    };
+    const plain = await suggested('log.txt', log);
+    assert.equal(await suggested('log.txt.gz', gzipSync(log)), plain);
+    // A memory that the user has set stays.
+    await playground.setMemory(2, 'KiB');
+    await playground.choose(file('again.txt', log));
+    await page.locator('#answer-scope', { hasText: /^again\.txt, .* 2\sKiB per filter/ }).waitFor();
+    await playground.finished();
+    assert.equal(await page.locator('#memory-size').inputValue(), '2');
+  });
+});
+
 test('formats that are not lines of text are called by their name', async () => {
   const text = 'https://a.example/\n'.repeat(30);
   const utf16 = Buffer.from(text, 'utf16le');

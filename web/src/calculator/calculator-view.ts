@@ -173,6 +173,7 @@ export class CalculatorView {
     const best = [...calculated].sort(better(given));
     this.#answer.replaceChildren(...(best[0] === undefined ? ['No filter can do that.'] : sentence(given, best[0])));
     this.#scroll.hidden = best.length === 0;
+    this.#scroll.classList.toggle('keys-given', given.keys !== null);
     this.#rows.replaceChildren(...best.map((it) => this.#row(it)));
     this.#impossible.textContent =
       impossible.length === 0 ? '' : `Not possible with these numbers: ${impossible.join(', ')}.`;

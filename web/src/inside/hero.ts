@@ -150,7 +150,7 @@ export class Hero {
     this.#section.hidden = false;
     this.#section.classList.toggle('mistake', isMistake);
     this.#grid.show(state);
-    this.#key.replaceChildren(keyText(latest.key));
+    this.#key.replaceChildren(keyText(latest.key, true));
     this.#verdict.textContent = verdict(latest);
     const isFast = stayOf(position, isMistake) === FAST_MILLISECONDS && this.#isPlaying;
     this.#reason.textContent = isFast ? FILLING : reason(latest);

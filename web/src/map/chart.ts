@@ -17,6 +17,8 @@ const RADIUS_STEP = 0.75;
 /** In the chart against memory all points have the same size, smaller if there are many. */
 const RADIUS = 5;
 const MIN_MEMORY_RADIUS = 2;
+/** In narrower columns, every second one has a label. */
+const MIN_LABELLED_WIDTH = 46;
 /** Labels nearer than this to another are left out. */
 const LABEL_DISTANCE = 16;
 
@@ -141,6 +143,9 @@ function drawMemoryAxes(picture: SVGElement, points: MapPoint[], width: number):
   const y = drawRateAxis(picture, points.map(errorOf), width);
   groups.forEach((group, column) => {
     const memory = formatBytes((group[0]?.outcome.memoryBits ?? 0) / 8);
+    if (columnWidth < MIN_LABELLED_WIDTH && column % 2 === 1) {
+      return;
+    }
     picture.append(label(middle(column), HEIGHT - BOTTOM + 18, 'middle', memory));
   });
   picture.append(

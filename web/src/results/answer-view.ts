@@ -73,7 +73,8 @@ function row(outcome: Outcome, series: Parameters<typeof swatch>[0], isBest: boo
 }
 
 function countAndShare(count: number, share: number | null): (HTMLElement | string)[] {
-  return [formatCount(count), create('span', { class: 'share' }, formatShare(share))];
+  const pause = create('span', { class: 'spoken' }, ', ');
+  return [formatCount(count), pause, create('span', { class: 'share' }, formatShare(share))];
 }
 
 /** The best filter of a run, and what its errors would mean for a crawl. */

@@ -210,7 +210,7 @@ export class KeyInput {
         : create(
             'li',
             { title: line },
-            readKeyText(key),
+            keyText(key, true),
             importance === null ? '' : create('span', { class: 'hint' }, `importance ${importance}`),
           ),
     );
@@ -265,13 +265,6 @@ export class KeyInput {
     this.#delimiter.hidden = choice !== 'fields';
     this.#typedLabel.textContent = isTyped ? TYPED[choice as Typed].text : '';
   }
-}
-
-/** Screen readers read it too: nothing else in the preview has the key. */
-function readKeyText(key: string): HTMLElement {
-  const text = keyText(key);
-  text.removeAttribute('aria-hidden');
-  return text;
 }
 
 /** The effect of URL clean-up on the first keys. */
