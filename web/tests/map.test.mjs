@@ -84,12 +84,11 @@ test('values of a parameter, without impossible settings', async () => {
     await playground.run();
     /** @param {string} label */
     const draw = async (label) => {
-    // The content is loaded when the section comes into view.
-    await page.locator('#map').scrollIntoViewIfNeeded();
+      // The content is loaded when the section comes into view.
+      await page.locator('#map').scrollIntoViewIfNeeded();
       await page.getByLabel('What the map compares').selectOption({ label });
       await page.getByRole('button', { name: 'Draw the map' }).click();
-      await page.getByRole('button', { name: 'Stop' }).waitFor();
-      await page.getByRole('button', { name: 'Draw the map' }).waitFor();
+      await page.locator(`#map-details[data-plan="${label}"]`).waitFor();
       return page.locator('#map-table tbody tr').evaluateAll((rows) =>
         rows.map((row) => ({
           filter: row.getAttribute('data-filter') ?? '',

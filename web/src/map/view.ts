@@ -218,6 +218,7 @@ export class MapView {
     const rows = this.#points.map((point) => this.#tableRow(point, optimal.has(point)));
     this.#table.tBodies[0]?.replaceChildren(...rows);
     this.#details.hidden = false;
+    this.#details.dataset['plan'] = plan.label;
   }
 
   #draw(): void {
