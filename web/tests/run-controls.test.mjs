@@ -79,6 +79,6 @@ test('every formula has a name, and the bits per key are shown', async () => {
     const [row] = await playground.outcomes();
     const bits = INITIAL_MEMORY_BITS / (row?.distinct ?? 0);
     const hint = await page.locator('#memory-hint').innerText();
-    assert.ok(hint.includes(`about ${bits.toFixed(1)} bits per distinct key`), hint);
+    assert.ok(hint.includes(`About ${bits.toFixed(1)} bits per distinct key`), hint);
   });
 });

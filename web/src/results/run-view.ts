@@ -121,6 +121,7 @@ export class RunView {
     this.#hasResults = true;
     this.#scope.textContent = this.#scopeOfRun;
     this.#tables.hidden = false;
+    document.querySelectorAll('.figures.empty').forEach(({ classList }) => classList.remove('empty'));
     this.#answer.show(snapshot, isLast);
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
