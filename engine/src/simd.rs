@@ -337,7 +337,11 @@ mod tests {
             let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
             assert_eq!(vectors.count(other_bits), ones);
             assert_eq!(vectors.is_zero(other_bits), ones == 0);
-            let fullest = words.iter().map(|word| word.count_ones()).max().unwrap_or(0);
+            let fullest = words
+                .iter()
+                .map(|word| word.count_ones())
+                .max()
+                .unwrap_or(0);
             for most in 0..=64 {
                 assert_eq!(vectors.has_word_above(other_bits, most), fullest > most);
             }

@@ -161,12 +161,7 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
             }
             for (i, key) in (first..).zip(segment.keys) {
                 let generator = generator_at(i);
-                filter.prefetch_dependent(
-                    region.bytes(),
-                    registers,
-                    generator,
-                    key.fingerprint,
-                );
+                filter.prefetch_dependent(region.bytes(), registers, generator, key.fingerprint);
             }
         }
         let ahead = segment.later.iter().zip(segment.soon);
@@ -177,12 +172,7 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
                 let generator = generator_at(i + LOOKAHEAD);
                 filter.prefetch(region.bytes(), generator, later.fingerprint);
                 let generator = generator_at(i + DEPENDENT_LOOKAHEAD);
-                filter.prefetch_dependent(
-                    region.bytes(),
-                    registers,
-                    generator,
-                    soon.fingerprint,
-                );
+                filter.prefetch_dependent(region.bytes(), registers, generator, soon.fingerprint);
             }
             let verdict = filter.observe(region, registers, generator_at(i), observation);
             *known = verdict;

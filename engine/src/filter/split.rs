@@ -22,8 +22,8 @@
 //! words of 64. A line with more keys than the others errs more, and larger lines differ less. The
 //! cap is that of `blocked`.
 
-use super::capped_lines::{CappedLines, Places};
 use super::cache_lines::CACHE_LINE_BITS;
+use super::capped_lines::{CappedLines, Places};
 use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
@@ -67,7 +67,12 @@ impl Places for OnePerWord {
                       the cap first clears one random bit per word.",
         },
         parameters: &[
-            Parameter::integer("k", "words of the cache line that hold a bit of each key", 1..=8, 8),
+            Parameter::integer(
+                "k",
+                "words of the cache line that hold a bit of each key",
+                1..=8,
+                8,
+            ),
             Parameter::integer(
                 "cap",
                 "percentage of a cache line's bits above which it forgets; 100 means never",

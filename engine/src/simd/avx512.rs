@@ -3,10 +3,11 @@
 
 use std::arch::x86_64::{
     __m512i, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_movm_epi8, _mm_sad_epu8, _mm_setzero_si128,
-    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epu64_mask, _mm512_cvtepi64_epi8,
-    _mm512_loadu_si512, _mm512_maskz_sllv_epi64, _mm512_or_si512, _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi64,
-    _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srl_epi64,
-    _mm512_srli_epi16, _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
+    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epu64_mask,
+    _mm512_cvtepi64_epi8, _mm512_loadu_si512, _mm512_maskz_sllv_epi64, _mm512_or_si512,
+    _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setr_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srl_epi64, _mm512_srli_epi16,
+    _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::{LineVectors, VectorWork, Vectors, words_of};
