@@ -61,8 +61,8 @@ impl Places for OnePerWord {
                           and is the fastest in the processor's caches; it forgets some keys where \
                           a cache line is too full",
         drawing: Drawing {
-            before: &["#... .#..", "##.. .##.", ".#.. ...."],
-            after: &["#... .#..", "##.# #.#.", ".#.. ...."],
+            before: &["#....#..", "##...##.", ".#......"],
+            after: &["#....#..", "##.##.#.", ".#......"],
             caption: "A key has one bit in each word of one cache line. A line that is fuller than \
                       the cap first clears one random bit per word.",
         },
