@@ -5,9 +5,10 @@ use wasm_bindgen::prelude::*;
 
 /// The short name and the name in a sentence of each filter. A filter that is not listed goes by
 /// its name in the text form.
-const NAMES: [(&str, &str, &str); 24] = [
+const NAMES: [(&str, &str, &str); 25] = [
     ("bloom", "Bloom", "a Bloom filter"),
     ("blocked", "Blocked Bloom", "a blocked Bloom filter"),
+    ("split", "Split-block Bloom", "a split-block Bloom filter"),
     ("counting", "Counting Bloom", "a counting Bloom filter"),
     ("stable", "Stable Bloom", "a stable Bloom filter"),
     ("rsbf", "RSBF", "a reservoir sampling Bloom filter"),
