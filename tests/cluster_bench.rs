@@ -20,6 +20,7 @@ use servers::Server;
 const KEYS: u64 = 200_000;
 const BATCH: usize = 1000;
 const ROUNDS: usize = 5;
+const SLICES: u64 = 16;
 /// Ends the name of a filter with a window.
 const WINDOW: &str = ", window of 8 steps";
 /// The memory of filters whose processor time is measured: 4 bytes per key.
@@ -73,7 +74,7 @@ fn sadd(server: &Server, single: bool) {
     }
 }
 
-fn create(server: &Server, filter: &str, bytes_per_key: f64, slices: u64) -> ClusterStore {
+fn create(server: &Server, filter: &str, bytes_per_key: f64) -> ClusterStore {
     let address: ClusterAddress = format!("redis://127.0.0.1:{}/bench", server.port)
         .parse()
         .expect("an address");
@@ -82,11 +83,15 @@ fn create(server: &Server, filter: &str, bytes_per_key: f64, slices: u64) -> Clu
         None => (filter, false),
     };
     let window = Window::of_span(Duration::from_secs(7 * 86_400)).ok();
+    let window = window.filter(|_| is_window);
+    let slicing = Slicing::Horizontal { slices: SLICES };
+    // As `create --memory` does.
+    let memory = (KEYS as f64 * bytes_per_key) as u64;
     let options = CreateOptions {
         filter: filter.parse().expect("a filter"),
-        memory_bits: (KEYS as f64 * 8.0 * bytes_per_key) as u64,
-        window: window.filter(|_| is_window),
-        slicing: Slicing::Horizontal { slices },
+        memory_bits: CreateOptions::bits_in(memory, slicing, window),
+        window,
+        slicing,
         rule: FailureRule::Unknown,
         recording: Some(Recording::Atomic),
         seed: Some(1),
@@ -149,7 +154,7 @@ fn measure_time(server: &Server) {
                 row.new.push(timed(server, || sadd(server, single)));
                 row.repeat.push(timed(server, || sadd(server, single)));
             } else {
-                let mut store = create(server, row.name, BYTES_PER_KEY, 16);
+                let mut store = create(server, row.name, BYTES_PER_KEY);
                 let mut observe = || {
                     ask(&mut store, true);
                 };
@@ -190,11 +195,10 @@ fn measure_memory(server: &Server) {
     println!("|---|---|---|---|---|");
     println!("| SADD | {of_sadd:.1} | 1 | 0 | 0 |");
     for filter in ["slot:values=65535", "bloom:k=4"] {
-        for bytes_per_key in [2.0, 4.0, 8.0] {
+        for bytes_per_key in [2.0, 3.0, 4.0, 8.0] {
             server.call::<()>(&["FLUSHALL"]);
             let before = used();
-            // One slice: with more, the allocator of Redis rounds each of these small ones up.
-            let mut store = create(server, filter, bytes_per_key, 1);
+            let mut store = create(server, filter, bytes_per_key);
             let dropped = KEYS - ask(&mut store, true);
             let forgotten = ask(&mut store, false);
             let bytes = (used() - before) / KEYS as f64;
