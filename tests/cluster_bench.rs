@@ -23,6 +23,8 @@ const ROUNDS: usize = 5;
 const SLICES: u64 = 16;
 /// Ends the name of a filter with a window.
 const WINDOW: &str = ", window of 8 steps";
+/// Ends the name of a filter in so many slices that most keys of a batch have a command of their own.
+const MANY_SLICES: &str = ", 1000 slices";
 /// The memory of filters whose processor time is measured: 4 bytes per key.
 const BYTES_PER_KEY: f64 = 4.0;
 /// A slice whose move between nodes is timed.
@@ -82,9 +84,13 @@ fn create(server: &Server, filter: &str, bytes_per_key: f64) -> ClusterStore {
         Some(filter) => (filter, true),
         None => (filter, false),
     };
+    let (filter, slices) = match filter.strip_suffix(MANY_SLICES) {
+        Some(filter) => (filter, 1000),
+        None => (filter, SLICES),
+    };
     let window = Window::of_span(Duration::from_secs(7 * 86_400)).ok();
     let window = window.filter(|_| is_window);
-    let slicing = Slicing::Horizontal { slices: SLICES };
+    let slicing = Slicing::Horizontal { slices };
     // As `create --memory` does.
     let memory = (KEYS as f64 * bytes_per_key) as u64;
     let options = CreateOptions {
@@ -137,6 +143,7 @@ fn measure_time(server: &Server) {
         "SADD, 1000 keys per command",
         "slot:values=65535",
         "bloom:k=4",
+        "slot:values=65535, 1000 slices",
         "slot:values=65535, window of 8 steps",
         "bloom:k=4, window of 8 steps",
     ];
@@ -182,6 +189,17 @@ fn measure_time(server: &Server) {
             1000.0 * row.messages
         );
     }
+    // How many slices a batch meets: each costs a command.
+    let commands = |slices: f64| {
+        let batch = BATCH as f64;
+        slices * (1.0 - (1.0 - 1.0 / slices).powf(batch)) / batch
+    };
+    let (few, many) = (of_both(&rows[2]), of_both(&rows[4]));
+    let command = (many - few) / (commands(1000.0) - commands(SLICES as f64));
+    println!(
+        "\nOf `slot`, a command takes {command:.2} µs, and each key in it {:.2} µs.",
+        few - command * commands(SLICES as f64)
+    );
 }
 
 /// Prints, for filters in so much memory per key, what the server uses, and the errors.
