@@ -276,7 +276,10 @@ fn servers_that_do_not_answer_are_named_soon() {
     let server = Server::start(&[]);
     let address = format!("redis://127.0.0.1:{}/links", server.port);
     let started = std::time::Instant::now();
-    assert_fails(&["inspect", &address.replace("redis:", "rediss:")], &["TLS"]);
+    assert_fails(
+        &["inspect", &address.replace("redis:", "rediss:")],
+        &["TLS"],
+    );
     server.pause();
     assert_fails(&["inspect", &address], &["does not answer in time"]);
     server.resume();
