@@ -57,6 +57,8 @@ impl Access {
             let client = Client::open(self.information(host, port)?)?;
             let connection = client.get_connection_with_timeout(self.connect_timeout)?;
             connection.set_write_timeout(Some(self.answer_timeout))?;
+            // The first request begins TLS, and waits for answers meanwhile.
+            connection.set_read_timeout(Some(self.answer_timeout))?;
             Ok(connection)
         };
         match connect() {

@@ -348,9 +348,12 @@ impl Arguments {
         let given = given
             .into_iter()
             .find_map(|(is_given, name)| is_given.then_some(name));
-        match given.or_else(|| self.redis_option().filter(|_| others.is_serve)) {
-            Some(option) => Err(Failure::Usage(format!("{option} {}", others.hint))),
-            None => Ok(()),
+        match (given, self.redis_option().filter(|_| others.is_serve)) {
+            (Some(option), _) => Err(Failure::Usage(format!("{option} {}", others.hint))),
+            (None, Some(option)) => Err(Failure::Usage(format!(
+                "{option} is for a store on Redis; this one is on a server of `dedupstore serve`"
+            ))),
+            (None, None) => Ok(()),
         }
     }
 
