@@ -38,6 +38,21 @@ test('commands, code, tables and charts', async () => {
   });
 });
 
+test('a saved chart has the same colours in both colour schemes', async () => {
+  /** @type {string[]} */
+  const pictures = [];
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    await visit(
+      async (playground) => {
+        pictures.push((await playground.download('Save as SVG: New keys skipped')).toString());
+      },
+      { colorScheme },
+    );
+  }
+  assert.equal(pictures[1], pictures[0]);
+  assert.equal(new Set(pictures[0]?.match(/stroke="#\w{6}"/g)).size, 5, 'a colour per filter');
+});
+
 test('a link restores all settings and the sample', async () => {
   await visit(async (playground) => {
     const { page } = playground;
