@@ -55,8 +55,8 @@ const BLOCKED_SERVICE_WORKER = 'Service Worker registration blocked by Playwrigh
  *
  * @typedef {(test: (playground: Playground) => Promise<void>, appearance?: Appearance) => Promise<void>} Visit
  *
- * @returns {Visit & { stopServer(): void }} opens the page, runs the test, and asserts that the
- *   browser reported no problem
+ * @returns {Visit & { stopServer(): void, requests(): string[] }} opens the page, runs the test, and
+ *   asserts that the browser reported no problem; `requests` are those that have reached the server
  */
 export function startBrowser() {
   /** @type {import('playwright-core').Browser} */
@@ -106,7 +106,10 @@ export function startBrowser() {
       await context.close();
     }
   };
-  return Object.assign(visit, { stopServer: () => server.close() });
+  return Object.assign(visit, {
+    stopServer: () => server.close(),
+    requests: () => server.requests,
+  });
 }
 
 /**

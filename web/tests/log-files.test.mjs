@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { assertAccessible } from './appearance-checks.mjs';
 import { startBrowser } from './browser.mjs';
 import { INITIAL_MEMORY_BITS, generateSample, simulate } from './command-line.mjs';
 
@@ -148,6 +149,7 @@ test('formats that are not lines of text are called by their name', async () => 
       await page.locator('#log-error', { hasText: expected }).waitFor();
       assert.match((await page.locator('#log-error').textContent()) ?? '', new RegExp(`^${name} is `));
     }
+    await assertAccessible(page);
     await playground.choose(file('fine.txt', text));
     await playground.examined();
     assert.equal(await page.locator('#log-error').textContent(), '');

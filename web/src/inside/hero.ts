@@ -163,7 +163,7 @@ export class Hero {
     this.#end();
     if (isLast) {
       const keys = formatCounted(distinct, 'key');
-      this.#reason.textContent += ` ${keys} are too many for ${formatBytes(BYTES)}: with more memory, it is wrong less often.`;
+      this.#reason.textContent = `${keys} in ${formatBytes(BYTES)}: most bits are set. With more memory, it is wrong less often.`;
     }
   }
 }
