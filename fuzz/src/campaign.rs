@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use crate::corpus;
 #[cfg(feature = "coverage")]
 use crate::coverage::Coverage;
-use crate::execution::{Failure, execute};
+use crate::execution::{Failure, execute, process_time};
 use crate::mutation::Mutator;
 use crate::target::Target;
 
-/// An execution that has not ended after this time never will.
+/// An execution that has not ended when the process has worked for this time never will.
 const HANG: Duration = Duration::from_secs(60);
 /// How many executions are between two looks at the clock.
 const EXECUTIONS_PER_LOOK: u64 = 64;
@@ -204,12 +204,12 @@ impl Watched {
 }
 
 fn watch(current: &Weak<Current>) {
-    let (mut executions, mut since) = (0, Instant::now());
+    let (mut executions, mut since) = (0, process_time());
     while let Some(current) = current.upgrade() {
         let now = current.executions.load(Ordering::Relaxed);
         if now != executions {
-            (executions, since) = (now, Instant::now());
-        } else if now > 0 && since.elapsed() > HANG {
+            (executions, since) = (now, process_time());
+        } else if now > 0 && process_time().saturating_sub(since) > HANG {
             let input = lock(&current.input).escape_ascii().to_string();
             eprintln!("{}: an execution does not end:\n{input}", current.target);
             std::process::exit(3);

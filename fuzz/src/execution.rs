@@ -128,8 +128,18 @@ fn processor_time(target: &Target, input: &[u8]) -> Duration {
 /// Returns the processor time of this thread.
 #[cfg(unix)]
 fn thread_time() -> Duration {
-    use rustix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time_of(rustix::time::ClockId::ThreadCPUTime)
+}
+
+/// Returns the processor time of this process.
+#[cfg(unix)]
+pub(crate) fn process_time() -> Duration {
+    time_of(rustix::time::ClockId::ProcessCPUTime)
+}
+
+#[cfg(unix)]
+fn time_of(clock: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(clock);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
@@ -139,6 +149,10 @@ fn thread_time() -> Duration {
     Duration::ZERO
 }
 
+/// Elsewhere, an execution that does not end is not noticed.
+#[cfg(not(unix))]
+pub(crate) fn process_time() -> Duration {
+    Duration::ZERO
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;

@@ -43,6 +43,13 @@ fn for_every_target(run: impl Fn(&Target) + Sync) {
     });
 }
 
+/// Panics are recorded and not printed, so failures are printed here.
+fn fail_if_any(failures: Mutex<Vec<String>>) {
+    let failures = failures.into_inner().expect("not poisoned");
+    failures.iter().for_each(|failure| println!("{failure}"));
+    assert!(failures.is_empty());
+}
+
 /// Inputs of a campaign are too short to show a time that grows with the square of their length.
 #[test]
 fn long_inputs_take_time_and_memory_in_proportion() {
@@ -66,8 +73,7 @@ fn long_inputs_take_time_and_memory_in_proportion() {
             }
         }
     });
-    let failures = failures.into_inner().expect("not poisoned");
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    fail_if_any(failures);
 }
 
 #[test]
@@ -90,8 +96,7 @@ fn hostile_bytes_cause_no_panic_and_no_large_allocation() {
             failures.lock().expect("not poisoned").push(text);
         }
     });
-    let failures = failures.into_inner().expect("not poisoned");
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    fail_if_any(failures);
     let total = total.into_inner().expect("not poisoned");
     assert!(total >= 100_000, "{total} executions");
 }

@@ -149,9 +149,9 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
     let generator_at = |index: usize| start.ahead(index as u64 * filter.draws());
     let worthwhile = prefetch::is_worthwhile(region.bytes().len());
     let later = |index: usize| observations.get(index).filter(|_| worthwhile);
-    // Past the end of the batch, there is nothing to prefetch.
-    for i in 0..LOOKAHEAD {
-        prefetch_for(filter, region, generator_at(i), later(i));
+    let first = observations.iter().take(LOOKAHEAD);
+    for (i, observation) in first.filter(|_| worthwhile).enumerate() {
+        prefetch_for(filter, region, generator_at(i), Some(observation));
     }
     // Dependent memory of the first keys is not prefetched: what it depends on has not arrived.
     let burst = prefetch_burst(filter);

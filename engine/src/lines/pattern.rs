@@ -5,6 +5,10 @@ use std::str::FromStr;
 
 use regex::bytes::{CaptureLocations, Regex};
 
+/// The length of the longest regular expression, in bytes. Compiling one takes hundreds of bytes per
+/// byte; those that people write are much shorter.
+const LONGEST_EXPRESSION: usize = 16 << 10;
+
 /// A regular expression that selects a key: the match of its first group, or the whole match
 /// if it has no group. If a line has several matches, the first one counts.
 #[derive(Clone)]
@@ -23,6 +27,13 @@ impl FromStr for KeyPattern {
     type Err = KeyPatternError;
 
     fn from_str(text: &str) -> Result<Self, KeyPatternError> {
+        if text.len() > LONGEST_EXPRESSION {
+            let message = format!(
+                "a regular expression of {} bytes; the longest has {LONGEST_EXPRESSION}",
+                text.len()
+            );
+            return Err(KeyPatternError { message });
+        }
         match Regex::new(text) {
             Ok(expression) => Ok(KeyPattern { expression }),
             Err(error) => Err(KeyPatternError {
@@ -106,5 +117,14 @@ mod tests {
     fn a_parse_error_names_the_mistake() {
         let error = "a(".parse::<KeyPattern>().expect_err("open");
         assert!(error.to_string().contains("unclosed group"), "{error}");
+    }
+
+    #[test]
+    fn a_very_long_expression_is_refused() {
+        let longest = "a".repeat(LONGEST_EXPRESSION);
+        assert!(longest.parse::<KeyPattern>().is_ok());
+        let error = format!("{longest}a").parse::<KeyPattern>();
+        let error = error.expect_err("too long").to_string();
+        assert!(error.contains("of 16385 bytes"), "{error}");
     }
 }
