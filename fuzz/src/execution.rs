@@ -153,6 +153,8 @@ fn thread_time() -> Duration {
 #[cfg(not(unix))]
 pub(crate) fn process_time() -> Duration {
     Duration::ZERO
+}
+
 #[cfg(test)]
 mod tests {
     use std::hint::black_box;
