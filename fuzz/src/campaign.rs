@@ -44,8 +44,9 @@ pub struct Report {
     pub corpus: Vec<Vec<u8>>,
     /// The most memory that an execution held at once.
     pub peak_bytes: usize,
-    /// The edges of the control flow that were reached, if that is known.
-    pub edges: Option<usize>,
+    /// The edges of the control flow that the kept corpus reached, and that all executions reached, if
+    /// that is known.
+    pub edges: Option<(usize, usize)>,
     /// The inputs that failed, and why: one per kind of failure. The campaign goes on without them.
     pub failed: Vec<(Vec<u8>, Failure)>,
 }
@@ -70,6 +71,7 @@ impl Campaign {
             feedback.has_new_code();
             report.corpus.push(input);
         }
+        let edges_of_corpus = feedback.edges();
         let mut mutator = Mutator::new(self.seed, target.dictionary, target.max_bytes);
         let mut input = Vec::new();
         while report.failed.len() < MAX_FAILURES && report.executions < self.executions {
@@ -93,7 +95,7 @@ impl Campaign {
             }
         }
         report.time = started.elapsed();
-        report.edges = feedback.edges();
+        report.edges = edges_of_corpus.zip(feedback.edges());
         Ok(report)
     }
 

@@ -85,7 +85,9 @@ impl Coverage {
     /// new.
     pub fn record(&mut self) -> bool {
         let mut is_new = false;
-        if self.executions.is_multiple_of(EXECUTIONS_PER_FULL_LOOK) {
+        // The first executions are those of the kept corpus, which find most of the code.
+        let is_early = self.executions < EXECUTIONS_PER_FULL_LOOK;
+        if is_early || self.executions.is_multiple_of(EXECUTIONS_PER_FULL_LOOK) {
             for (index, chunk) in self.chunks.iter_mut().enumerate() {
                 if chunk.record() {
                     is_new = true;

@@ -94,24 +94,27 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
     record_panics();
     println!(
-        "target            executions   seconds   per second   corpus   edges   largest memory"
+        "target            executions   seconds   per second   corpus   edges     new   \
+         largest memory   failures"
     );
     let (mut executions, mut succeeded) = (0, true);
     for target in &options.targets {
         let report = options.campaign.run(target)?;
         let seconds = report.time.as_secs_f64();
         executions += report.executions;
+        let (edges, new) = match report.edges {
+            Some((before, after)) => (after.to_string(), (after - before).to_string()),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
         println!(
-            "{:<16} {:>11} {:>9.1} {:>12.0} {:>8} {:>7} {:>12} KiB",
+            "{:<16} {:>11} {:>9.1} {:>12.0} {:>8} {edges:>7} {new:>7} {:>12} KiB {:>10}",
             target.name,
             report.executions,
             seconds,
             report.executions as f64 / seconds,
             report.corpus.len(),
-            report
-                .edges
-                .map_or("-".to_owned(), |edges| edges.to_string()),
             report.peak_bytes.div_ceil(1024),
+            report.failed.len(),
         );
         for (input, failure) in &report.failed {
             report_failure(target, input, failure)?;

@@ -41,12 +41,18 @@ fn native() -> Outcome {
     interleavings()
 }
 
-/// Lints and runs the tests in which stores have the threads of a model checker. On the whole
+/// Runs the tests in which stores have the threads of a model checker. On the whole
 /// workspace, so that third-party crates are built with the same features as for the other tests.
 fn interleavings() -> Outcome {
-    let mut test = on_workspace(&["test", "--features", "dedupstore-interleavings/explore"]);
-    test.args(["--test", "interleavings"]);
-    step::run("interleavings", test)
+    let test = || {
+        let mut test = on_workspace(&["test", "--features", "dedupstore-interleavings/explore"]);
+        test.args(["--test", "interleavings"]);
+        test
+    };
+    let mut build = test();
+    build.arg("--no-run");
+    step::run("build of interleavings", build)?;
+    step::run("interleavings", test())
 }
 
 fn page_and_documentation() -> Outcome {

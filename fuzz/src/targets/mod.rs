@@ -35,103 +35,11 @@ pub const TARGETS: &[Target] = &[
         max_bytes: 4096,
         memory_bytes: 1 << 20,
     },
-    Target {
-        name: "filter_spec",
-        run: texts::filter_spec,
-        seeds: || {
-            let filters = dedupstore::registry().iter().map(|it| it.name.to_owned());
-            let presets = dedupstore::filter::presets()
-                .iter()
-                .map(|it| it.name.to_owned());
-            let written = [
-                "bloom:k=4",
-                "window:k=3,span=600,step=60",
-                "quotient:bits=9",
-            ];
-            let written = written.map(str::to_owned);
-            filters
-                .chain(presets)
-                .chain(written)
-                .map(String::into_bytes)
-                .collect()
-        },
-        dictionary: &[
-            ":",
-            ",",
-            "=",
-            "k=",
-            "bits=",
-            "span=",
-            "step=",
-            "max=",
-            "p=",
-            "cap=",
-            "auto",
-            "0.5",
-            "1e3",
-            "18446744073709551615",
-            "doublings=",
-            "longest=",
-        ],
-        may_overflow: false,
-        max_bytes: 256,
-        memory_bytes: TEXT_MEMORY,
-    },
-    Target {
-        name: "sizes",
-        run: texts::sizes,
-        seeds: || text_seeds(&["64MiB", "2GB", "1.5e3 MB", "0.5d", "12k", "65536", "1e6"]),
-        dictionary: &["MiB", "GB", "K", "k", "d", "e", ".", " ", "\u{e9}"],
-        may_overflow: false,
-        max_bytes: 64,
-        memory_bytes: TEXT_MEMORY,
-    },
-    Target {
-        name: "stream",
-        run: texts::stream,
-        seeds: || {
-            let forms = dedupstore::lab::STREAM_FORMS.iter();
-            let mut seeds: Vec<Vec<u8>> = forms.map(|(form, _)| form.as_bytes().to_vec()).collect();
-            seeds.extend(text_seeds(&[
-                "shuffle:20",
-                "zipf:1.1:1000000",
-                "crawl:10:100",
-            ]));
-            seeds
-        },
-        dictionary: &[
-            "shuffle", "uniform", "zipf", "drift", "bmodel", ":", "100", "0.5", "inf", "nan",
-        ],
-        may_overflow: false,
-        max_bytes: 128,
-        memory_bytes: TEXT_MEMORY,
-    },
-    Target {
-        name: "address",
-        run: texts::address,
-        seeds: || {
-            text_seeds(&[
-                "redis://user:secret%20word@[::1]:6379/links",
-                "redis://harbour.example/links",
-                "redis+unix:///run/dedupstore.sock?store=links",
-                "links%2Fa.dds",
-            ])
-        },
-        dictionary: &[
-            "redis://",
-            "redis+unix://",
-            "?store=",
-            "%2F",
-            "@",
-            "[",
-            "]",
-            ".dds",
-            "..",
-        ],
-        may_overflow: false,
-        max_bytes: 256,
-        memory_bytes: TEXT_MEMORY,
-    },
+    texts::FILTER_SPEC,
+    texts::SIZES,
+    texts::STREAM,
+    texts::SITES,
+    texts::ADDRESS,
     Target {
         name: "key_rule",
         run: keys::rule,

@@ -1,13 +1,162 @@
 //! Texts that people write: filters, sizes, streams, addresses, names.
 
+use std::fmt::{Debug, Display};
+use std::str::FromStr;
+
 use dedupstore::lab::StreamSpec;
+use dedupstore::sites::{FailureRule, Slicing, TreeSpec};
 use dedupstore::{AnyFilter, ByteSize, FilterSpec, quantity};
 use dedupstore_server::{ServerAddress, name_of};
 
-use super::{lossy, path_of, percent_decoded};
+use super::{TEXT_MEMORY, lossy, path_of, percent_decoded, text_seeds};
+use crate::target::Target;
+
+/// A filter and its parameters.
+pub const FILTER_SPEC: Target = Target {
+    name: "filter_spec",
+    run: filter_spec,
+    seeds: || {
+        let filters = dedupstore::registry().iter().map(|it| it.name.to_owned());
+        let presets = dedupstore::filter::presets()
+            .iter()
+            .map(|it| it.name.to_owned());
+        let written = [
+            "bloom:k=4",
+            "window:k=3,span=600,step=60",
+            "quotient:bits=9",
+        ];
+        let written = written.map(str::to_owned);
+        filters
+            .chain(presets)
+            .chain(written)
+            .map(String::into_bytes)
+            .collect()
+    },
+    dictionary: &[
+        ":",
+        ",",
+        "=",
+        "k=",
+        "bits=",
+        "span=",
+        "step=",
+        "max=",
+        "p=",
+        "cap=",
+        "auto",
+        "0.5",
+        "1e3",
+        "18446744073709551615",
+        "doublings=",
+        "longest=",
+    ],
+    may_overflow: false,
+    max_bytes: 256,
+    memory_bytes: TEXT_MEMORY,
+};
+
+/// A number with a unit.
+pub const SIZES: Target = Target {
+    name: "sizes",
+    run: sizes,
+    seeds: || text_seeds(&["64MiB", "2GB", "1.5e3 MB", "0.5d", "12k", "65536", "1e6"]),
+    dictionary: &["MiB", "GB", "K", "k", "d", "e", ".", " ", "\u{e9}"],
+    may_overflow: false,
+    max_bytes: 64,
+    memory_bytes: TEXT_MEMORY,
+};
+
+/// A stream of the laboratory.
+pub const STREAM: Target = Target {
+    name: "stream",
+    run: stream,
+    seeds: || {
+        let forms = dedupstore::lab::STREAM_FORMS.iter();
+        let mut seeds: Vec<Vec<u8>> = forms.map(|(form, _)| form.as_bytes().to_vec()).collect();
+        seeds.extend(text_seeds(&[
+            "shuffle:20",
+            "zipf:1.1:1000000",
+            "crawl:10:100",
+        ]));
+        seeds
+    },
+    dictionary: &[
+        "shuffle", "uniform", "zipf", "drift", "bmodel", ":", "100", "0.5", "inf", "nan",
+    ],
+    may_overflow: false,
+    max_bytes: 128,
+    memory_bytes: TEXT_MEMORY,
+};
+
+/// How a filter is divided among sites.
+pub const SITES: Target = Target {
+    name: "sites",
+    run: sites,
+    seeds: || {
+        text_seeds(&[
+            "horizontal:40",
+            "general:40,k1=2",
+            "diced:8x5,order=v-h",
+            "sparse:levels=5,fanout=2,k=8,top-down-printed=2",
+            "dense:levels=2,fanout=16,k=4,root-slices=8,span=1000",
+            "live-zero:x=2",
+        ])
+    },
+    dictionary: &[
+        "horizontal",
+        "vertical",
+        "general",
+        "diced",
+        "dense",
+        "sparse",
+        "levels=",
+        "fanout=",
+        "k=",
+        "k1=",
+        "order=h-v",
+        "top-down=",
+        "root-slices=",
+        "span=",
+        ":",
+        ",",
+        "x",
+        "18446744073709551615",
+    ],
+    may_overflow: false,
+    max_bytes: 128,
+    memory_bytes: TEXT_MEMORY,
+};
+
+/// The address of a server.
+pub const ADDRESS: Target = Target {
+    name: "address",
+    run: address,
+    seeds: || {
+        text_seeds(&[
+            "redis://user:secret%20word@[::1]:6379/links",
+            "redis://harbour.example/links",
+            "redis+unix:///run/dedupstore.sock?store=links",
+            "links%2Fa.dds",
+        ])
+    },
+    dictionary: &[
+        "redis://",
+        "redis+unix://",
+        "?store=",
+        "%2F",
+        "@",
+        "[",
+        "]",
+        ".dds",
+        "..",
+    ],
+    may_overflow: false,
+    max_bytes: 256,
+    memory_bytes: TEXT_MEMORY,
+};
 
 /// A filter: its text form must be parsed back, and building it takes no memory of its size.
-pub fn filter_spec(input: &[u8]) {
+fn filter_spec(input: &[u8]) {
     let text = lossy(input);
     match text.parse::<FilterSpec>() {
         Ok(spec) => {
@@ -28,7 +177,7 @@ pub fn filter_spec(input: &[u8]) {
 }
 
 /// A size in bytes, compared with exact decimal arithmetic.
-pub fn sizes(input: &[u8]) {
+fn sizes(input: &[u8]) {
     let text = lossy(input);
     if let Ok(size) = text.parse::<ByteSize>() {
         assert_eq!(size.to_string().parse(), Ok(size), "{text}");
@@ -88,20 +237,35 @@ fn naive_quantity(text: &str) -> Option<Option<u128>> {
 }
 
 /// A stream of the laboratory.
-pub fn stream(input: &[u8]) {
+fn stream(input: &[u8]) {
+    is_read_back::<StreamSpec>(&lossy(input));
+}
+
+/// How a filter is divided among sites, and what is done if some fail.
+fn sites(input: &[u8]) {
     let text = lossy(input);
-    if let Ok(spec) = text.parse::<StreamSpec>() {
-        let written = spec.to_string();
-        assert_eq!(
-            written.parse::<StreamSpec>().expect("its own text form"),
-            spec,
-            "{written}"
-        );
+    is_read_back::<Slicing>(&text);
+    is_read_back::<TreeSpec>(&text);
+    is_read_back::<FailureRule>(&text);
+}
+
+/// If a text is valid, the text form of what it means must mean the same.
+fn is_read_back<T>(text: &str)
+where
+    T: FromStr<Err: Display> + Display + PartialEq + Debug,
+{
+    match text.parse::<T>() {
+        Ok(value) => {
+            let written = value.to_string();
+            let again = written.parse::<T>().map_err(|error| error.to_string());
+            assert_eq!(again, Ok(value), "{written}");
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
 
 /// The address of a server, and the name of a store's directory.
-pub fn address(input: &[u8]) {
+fn address(input: &[u8]) {
     let text = lossy(input);
     match text.parse::<ServerAddress>() {
         Ok(address) => {
