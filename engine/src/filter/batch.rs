@@ -7,11 +7,12 @@ use crate::region::Region;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{LineVectors, VectorWork, Vectors};
 
-/// How many observations ahead memory is prefetched: far enough to hide the latency of main
-/// memory while many requests are in flight, near enough that the cache line is still in the
-/// second-level cache when it is used. In WebAssembly a prefetch is a real read, which has
+/// How many observations ahead memory is prefetched: far enough that as many requests are in flight
+/// as the processor can wait for, near enough that the cache line is still in the second-level cache
+/// when it is used, or in the first-level cache if the memory is small. On an AMD EPYC (Zen 5),
+/// `blocked` takes 7.7 ns per key in 256 MiB with 32, 5.7 with 64, and 5.1 with 96 and with 128. In WebAssembly a prefetch is a real read, which has
 /// finished when the program continues.
-pub(super) const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
+pub(super) const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 96 };
 /// How many observations ahead dependent memory is prefetched.
 const DEPENDENT_LOOKAHEAD: usize = LOOKAHEAD / 2;
 
