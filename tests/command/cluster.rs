@@ -265,7 +265,7 @@ fn addresses_are_not_taken_for_paths() {
         &["backup", address, "copy.dds"],
         &["merge", address, other, "copy.dds"],
         &["serve", address],
-        &["filter", "lines.txt", address],
+        &["filter", "-", address],
         &["filter", "lines.dds", address],
         &["simulate", address],
     ] {
