@@ -214,8 +214,15 @@ fn a_killed_filter_on_redis_loses_no_line() {
 fn a_filter_on_redis_that_is_interrupted_leaves_no_claims() {
     let server = Server::start(&[]);
     let address = format!("redis://127.0.0.1:{}/interrupted", server.port);
-    let filter = ["--filter", "bloom:k=4", "--memory", "8MiB"];
-    run(&[&["create", &address], &filter[..]].concat(), b"");
+    let created = [
+        "create",
+        &address,
+        "--memory",
+        "8MiB",
+        "--filter",
+        "bloom:k=4",
+    ];
+    run(&created, b"");
     let directory = tempfile::tempdir().expect("a directory");
     let input = directory.path().join("lines.txt");
     std::fs::write(&input, lines(0..2_000_000)).expect("a file");
@@ -258,7 +265,7 @@ fn addresses_are_not_taken_for_paths() {
         &["backup", address, "copy.dds"],
         &["merge", address, other, "copy.dds"],
         &["serve", address],
-        &["filter", "lines.txt", address],
+        &["filter", "-", address],
         &["filter", "lines.dds", address],
         &["simulate", address],
     ] {

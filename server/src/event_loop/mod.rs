@@ -322,6 +322,9 @@ impl EventLoop {
                 session.finish_round(&mut connection.output);
                 continue;
             }
+            if session.closing {
+                return false;
+            }
             if deferred {
                 connection.queued = true;
                 self.ready.push_back(number);
