@@ -82,6 +82,8 @@ pub enum Calls {
     SyncOfLog,
     /// Syncs of a log by the checkpoint thread.
     SyncOfLogByCheckpoint,
+    /// Syncs of a log by the sync thread.
+    SyncOfLogBySyncThread,
 }
 
 impl Calls {
@@ -93,12 +95,16 @@ impl Calls {
             Calls::WriteOfLog => is_log && !is_sync,
             Calls::WriteOfImage => is_image && !is_sync,
             Calls::SyncOfLog => is_log && is_sync,
-            Calls::SyncOfLogByCheckpoint => {
-                let thread = shuttle::thread::current();
-                is_log && is_sync && thread.name() == Some("dedupstore checkpoint")
-            }
+            Calls::SyncOfLogByCheckpoint => is_log && is_sync && is_thread("checkpoint"),
+            Calls::SyncOfLogBySyncThread => is_log && is_sync && is_thread("sync"),
         }
     }
+}
+
+/// Returns whether the running thread is that thread of the store.
+fn is_thread(name: &str) -> bool {
+    let thread = shuttle::thread::current();
+    thread.name().and_then(|it| it.strip_prefix("dedupstore ")) == Some(name)
 }
 
 /// A call that fails, once.

@@ -112,7 +112,7 @@ impl Plan {
             closes: pick(rng, 2) == 0,
         };
         let actions = &mut plan.actions;
-        match pick(rng, 4) {
+        match pick(rng, 5) {
             // The log thread fails to write a frame while another thread begins to sync.
             0 => {
                 plan.failing = Failing::OfKind(failing_call(Calls::WriteOfLog, 1 + pick(rng, 2)));
@@ -131,6 +131,13 @@ impl Plan {
                 plan.failing = Failing::OfKind(failing_call(Calls::WriteOfImage, pick(rng, 6)));
                 actions.extend([small(rng), Action::BeginCheckpoint]);
                 (0..6).for_each(|_| actions.push(queued(rng)));
+            }
+            // A sync by the sync thread fails while the store is closed.
+            3 => {
+                plan.durability = EVERY_SECOND;
+                plan.closes = true;
+                plan.failing = Failing::OfKind(failing_call(Calls::SyncOfLogBySyncThread, 0));
+                actions.push(small(rng));
             }
             // The sync of a checkpoint fails while another thread syncs the same log.
             _ => {

@@ -49,6 +49,7 @@ pub const PLANTED: [Planted; OfStore::CONCURRENT.len() + OfServer::ALL.len()] = 
     store(OfStore::NoWakeAfterCheckpoint, Scenario::Narrow),
     store(OfStore::CheckedBeforeLock, Scenario::Narrow),
     store(OfStore::CheckpointSyncsAlone, Scenario::Narrow),
+    store(OfStore::SyncThreadOutlivesClose, Scenario::Narrow),
     server(OfServer::AnsweredBeforeWritten),
     server(OfServer::AnsweredToSuccessor),
     server(OfServer::AnsweredByFirstStore),

@@ -93,6 +93,8 @@ pub enum Mutant {
     CheckedBeforeLock,
     /// A checkpoint syncs the logs while another thread does, and consumes the error of the disk.
     CheckpointSyncsAlone,
+    /// The sync thread still runs when a closed store syncs for the last time.
+    SyncThreadOutlivesClose,
 }
 
 #[cfg(feature = "mutants")]
@@ -131,7 +133,7 @@ impl Mutant {
     ];
 
     /// Every mutant that does harm only in some interleavings of the store's threads.
-    pub const CONCURRENT: [Mutant; 14] = [
+    pub const CONCURRENT: [Mutant; 15] = [
         Mutant::NoWaitForCopy,
         Mutant::CopyAfterRelease,
         Mutant::QueuedAfterRelease,
@@ -146,6 +148,7 @@ impl Mutant {
         Mutant::NoWakeAfterCheckpoint,
         Mutant::CheckedBeforeLock,
         Mutant::CheckpointSyncsAlone,
+        Mutant::SyncThreadOutlivesClose,
     ];
 }
 

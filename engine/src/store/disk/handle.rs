@@ -27,6 +27,7 @@ use crate::store::format::payload::{Encoding, Payload};
 use crate::store::format::superblock::{SPARSE_LOG, Superblock, TIMED_LOG};
 use crate::store::log::{Framed, LogWriter};
 use crate::store::medium::Medium;
+use crate::store::mutant::{Mutant, planted};
 
 /// A filter whose state survives crashes and restarts. The [module](crate::store) says what
 /// is guaranteed.
@@ -364,7 +365,9 @@ impl<M: Medium> Store<M> {
     /// syncs, and reports any error.
     pub fn close(mut self) -> Result<(), StoreError> {
         // Before the last sync. A sync of this thread could fail after it, and no call would report that.
-        self.sync_thread = None;
+        if !planted(Mutant::SyncThreadOutlivesClose) {
+            self.sync_thread = None;
+        }
         self.settle()
     }
 
