@@ -20,8 +20,11 @@ use servers::Server;
 const KEYS: u64 = 200_000;
 const BATCH: usize = 1000;
 const ROUNDS: usize = 5;
+const SLICES: u64 = 16;
 /// Ends the name of a filter with a window.
 const WINDOW: &str = ", window of 8 steps";
+/// Ends the name of a filter in so many slices that most keys of a batch have a command of their own.
+const MANY_SLICES: &str = ", 1000 slices";
 /// The memory of filters whose processor time is measured: 4 bytes per key.
 const BYTES_PER_KEY: f64 = 4.0;
 /// A slice whose move between nodes is timed.
@@ -73,7 +76,7 @@ fn sadd(server: &Server, single: bool) {
     }
 }
 
-fn create(server: &Server, filter: &str, bytes_per_key: f64, slices: u64) -> ClusterStore {
+fn create(server: &Server, filter: &str, bytes_per_key: f64) -> ClusterStore {
     let address: ClusterAddress = format!("redis://127.0.0.1:{}/bench", server.port)
         .parse()
         .expect("an address");
@@ -81,12 +84,20 @@ fn create(server: &Server, filter: &str, bytes_per_key: f64, slices: u64) -> Clu
         Some(filter) => (filter, true),
         None => (filter, false),
     };
+    let (filter, slices) = match filter.strip_suffix(MANY_SLICES) {
+        Some(filter) => (filter, 1000),
+        None => (filter, SLICES),
+    };
     let window = Window::of_span(Duration::from_secs(7 * 86_400)).ok();
+    let window = window.filter(|_| is_window);
+    let slicing = Slicing::Horizontal { slices };
+    // As `create --memory` does.
+    let memory = (KEYS as f64 * bytes_per_key) as u64;
     let options = CreateOptions {
         filter: filter.parse().expect("a filter"),
-        memory_bits: (KEYS as f64 * 8.0 * bytes_per_key) as u64,
-        window: window.filter(|_| is_window),
-        slicing: Slicing::Horizontal { slices },
+        memory_bits: CreateOptions::bits_in(memory, slicing, window),
+        window,
+        slicing,
         rule: FailureRule::Unknown,
         recording: Some(Recording::Atomic),
         seed: Some(1),
@@ -132,6 +143,7 @@ fn measure_time(server: &Server) {
         "SADD, 1000 keys per command",
         "slot:values=65535",
         "bloom:k=4",
+        "slot:values=65535, 1000 slices",
         "slot:values=65535, window of 8 steps",
         "bloom:k=4, window of 8 steps",
     ];
@@ -149,13 +161,15 @@ fn measure_time(server: &Server) {
                 row.new.push(timed(server, || sadd(server, single)));
                 row.repeat.push(timed(server, || sadd(server, single)));
             } else {
-                let mut store = create(server, row.name, BYTES_PER_KEY, 16);
+                let mut store = create(server, row.name, BYTES_PER_KEY);
+                let before = store.router_counts().messages;
                 let mut observe = || {
                     ask(&mut store, true);
                 };
                 row.new.push(timed(server, &mut observe));
                 row.repeat.push(timed(server, observe));
-                row.messages = store.router_counts().messages as f64 / KEYS as f64 / 2.0;
+                let messages = store.router_counts().messages - before;
+                row.messages = messages as f64 / KEYS as f64 / 2.0;
             }
         }
     }
@@ -177,6 +191,17 @@ fn measure_time(server: &Server) {
             1000.0 * row.messages
         );
     }
+    // How many slices a batch meets: each costs a command.
+    let commands = |slices: f64| {
+        let batch = BATCH as f64;
+        slices * (1.0 - (1.0 - 1.0 / slices).powf(batch)) / batch
+    };
+    let (few, many) = (of_both(&rows[2]), of_both(&rows[4]));
+    let command = (many - few) / (commands(1000.0) - commands(SLICES as f64));
+    println!(
+        "\nOf `slot`, a command takes {command:.2} µs, and each key in it {:.2} µs.",
+        few - command * commands(SLICES as f64)
+    );
 }
 
 /// Prints, for filters in so much memory per key, what the server uses, and the errors.
@@ -190,11 +215,10 @@ fn measure_memory(server: &Server) {
     println!("|---|---|---|---|---|");
     println!("| SADD | {of_sadd:.1} | 1 | 0 | 0 |");
     for filter in ["slot:values=65535", "bloom:k=4"] {
-        for bytes_per_key in [2.0, 4.0, 8.0] {
+        for bytes_per_key in [2.0, 3.0, 4.0, 8.0] {
             server.call::<()>(&["FLUSHALL"]);
             let before = used();
-            // One slice: with more, the allocator of Redis rounds each of these small ones up.
-            let mut store = create(server, filter, bytes_per_key, 1);
+            let mut store = create(server, filter, bytes_per_key);
             let dropped = KEYS - ask(&mut store, true);
             let forgotten = ask(&mut store, false);
             let bytes = (used() - before) / KEYS as f64;

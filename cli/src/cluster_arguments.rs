@@ -18,6 +18,7 @@ use crate::cluster_report;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::key_arguments::KeyArguments;
+use crate::local_path;
 use crate::standard_error;
 
 /// The filter of a new store on Redis: one command per key, and two bytes per key.
@@ -140,6 +141,11 @@ pub struct Opening<'a> {
 impl Opening<'_> {
     /// Opens the store, or creates it with the defaults if there is none.
     pub fn open(&self, address: ClusterAddress, access: Access) -> Result<ClusterBackend, Failure> {
+        if self.leaf.is_some_and(local_path::is_address) {
+            return Err(Failure::Usage(
+                "--leaf takes the path of a local store, not the address of a server".to_owned(),
+            ));
+        }
         let mut store = match ClusterStore::open(&address, access.clone()) {
             Err(ClusterError::NotFound { .. }) if self.create => {
                 let cluster = ClusterArguments::default();
@@ -166,7 +172,7 @@ impl Opening<'_> {
             .leaf
             .map(|path| self.open_leaf(path, &store))
             .transpose()?;
-        ClusterBackend::new(store, leaf, self.dry_run)
+        ClusterBackend::new(store, leaf, self.dry_run, self.quiet)
     }
 
     /// Fails if an option contradicts what an existing store records. With a leaf, --memory is that
@@ -192,8 +198,9 @@ impl Opening<'_> {
                 .map(|given| format!("the filter `{}`; `{given}` was asked for", layout.filter)),
             memory
                 .filter(|&memory| {
-                    let bits = CreateOptions::bits_in(memory, layout.slicing, layout.window);
-                    bits != layout.memory_bits
+                    // What of it the slices use follows from the sizes of the allocator.
+                    let least = CreateOptions::bits_in(memory, layout.slicing, layout.window);
+                    !(least..=memory.saturating_mul(8)).contains(&layout.memory_bits)
                 })
                 .map(|memory| {
                     let found = show_bits(layout.memory_bits);

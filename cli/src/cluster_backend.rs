@@ -5,22 +5,27 @@
 //! again by a later run: a line may be printed twice, but it is never lost. A key whose slices do not
 //! answer is Unknown by the store's rule; then its line is printed, and counted.
 //!
+//! SIGINT and SIGTERM end the run between two batches, so that no claim is left behind: other runs
+//! would wait for it.
+//!
 //! With a leaf, keys that the leaf knows are not asked about. It learns a key after the store has
 //! recorded it.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dedupstore::filter::{AnyFilter, Registers};
 use dedupstore::lines::{KeyOptions, KeyRule};
 use dedupstore::sites::SiteVerdict;
 use dedupstore::store::{Parameters, Store};
 use dedupstore::{Fingerprint, KeyHasher, Observation, Verdict};
-use dedupstore_cluster::{Claimed, ClusterStore, Leaf, LeafMisses, Window};
+use dedupstore_cluster::{Claimed, ClusterAddress, ClusterStore, Leaf, LeafMisses, Window};
 
 use crate::error::Failure;
 use crate::line_filter::{SeenKeys, Status};
+use crate::signals::{CloseOnSignal, OnSignal, arrived};
+use crate::standard_error;
 use crate::table::plural;
 
 /// The largest number of keys per batch: a few hundred per slice.
@@ -28,14 +33,27 @@ const BATCH: usize = 4096;
 /// The shortest and the longest wait for the claims of others.
 const FIRST_WAIT: Duration = Duration::from_micros(500);
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
+/// After so long a wait, the user is told about it.
+const NOTICED_WAIT: Duration = Duration::from_secs(2);
 
-/// A store on Redis, with a local store in front of it if that is wanted.
+/// A store on Redis, with a local store in front of it if that is wanted. Closed on SIGINT and
+/// SIGTERM.
 pub struct ClusterBackend {
+    open: CloseOnSignal<OpenCluster>,
+    address: ClusterAddress,
+    parameters: Parameters,
+    filter: AnyFilter,
+}
+
+struct OpenCluster {
     store: ClusterStore,
     leaf: Option<(PathBuf, Store)>,
     filter: AnyFilter,
     registers: Registers,
     dry_run: bool,
+    quiet: bool,
+    /// Whether the user was told about a wait for claims.
+    has_told: bool,
     /// With `dry_run`, the new keys of this run.
     met: HashSet<u64>,
     new: u64,
@@ -48,6 +66,7 @@ impl ClusterBackend {
         mut store: ClusterStore,
         leaf: Option<(PathBuf, Store)>,
         dry_run: bool,
+        quiet: bool,
     ) -> Result<Self, Failure> {
         let failed = Failure::cluster(store.address());
         let inspection = store.inspect().map_err(failed)?;
@@ -59,52 +78,95 @@ impl ClusterBackend {
         let cells = filter.cells() as f64;
         *registers.occupied_mut() = (inspection.fill().unwrap_or(0.0) * cells) as u64;
         Ok(ClusterBackend {
-            filter,
-            registers,
-            store,
-            leaf,
-            dry_run,
-            met: HashSet::new(),
-            new: 0,
-            seen: 0,
-            unknown: 0,
+            address: store.address().clone(),
+            parameters: parameters(&store),
+            filter: filter.clone(),
+            open: CloseOnSignal::new(OpenCluster {
+                filter,
+                registers,
+                store,
+                leaf,
+                dry_run,
+                quiet,
+                has_told: false,
+                met: HashSet::new(),
+                new: 0,
+                seen: 0,
+                unknown: 0,
+            }),
         })
     }
 
     /// Returns how the key of a line is found: as the store records, or as the options say.
     pub fn rule(&self, options: &KeyOptions) -> Result<KeyRule, Failure> {
-        key_rule(&self.store, options)
+        let rule = self.parameters.key_rule(options);
+        rule.map_err(|error| Failure::Usage(format!("{}: {error}", self.address)))
     }
 
-    /// Ends the run; returns what is noteworthy about it.
-    pub fn close(self) -> Result<Vec<String>, Failure> {
+    /// Ends the run, and says what is noteworthy about it.
+    pub fn close(self) -> Result<(), Failure> {
+        if let Some(open) = self.open.take() {
+            open.close_and_report()?;
+        }
+        match arrived() {
+            Some(code) => Err(Failure::Signal(code)),
+            None => Ok(()),
+        }
+    }
+
+    fn closed(&self) -> Failure {
+        Failure::Usage(format!("{}: it is being closed", self.address))
+    }
+}
+
+impl OnSignal for OpenCluster {
+    /// What is recorded is on the servers.
+    fn checkpoint(&mut self) {}
+
+    fn close(self) -> Option<u8> {
+        let failure = self.close_and_report().err()?;
+        standard_error::failure(&failure);
+        Some(2)
+    }
+}
+
+impl OpenCluster {
+    fn close_and_report(self) -> Result<(), Failure> {
+        let messages = self.messages();
+        let closed = match self.leaf {
+            Some((path, leaf)) => leaf.close().map_err(Failure::store(&path)),
+            None => Ok(()),
+        };
+        self.store.close();
+        if !self.quiet {
+            messages.into_iter().for_each(standard_error::message);
+        }
+        closed
+    }
+
+    /// Returns what is noteworthy about the run.
+    fn messages(&self) -> Vec<String> {
+        let address = self.store.address();
         let mut messages = Vec::new();
         if self.unknown > 0 {
             messages.push(format!(
-                "{}: {} could not be decided about, because slices did not answer; their lines \
-                 were treated as new; `dedupstore inspect {}` shows the slices",
-                self.store.address(),
+                "{address}: {} could not be decided about, because slices did not answer; their \
+                 lines were treated as new; `dedupstore inspect {address}` shows the slices",
                 plural(self.unknown, "key"),
-                self.store.address()
             ));
         }
         let unacknowledged = self.store.counters().unacknowledged;
         if unacknowledged > 0 {
             messages.push(format!(
-                "{}: {} not confirmed by the wanted copies in time; if the node is lost before \
-                 they exist, these keys are new again",
-                self.store.address(),
+                "{address}: {} not confirmed by the wanted copies in time; if the node is lost \
+                 before they exist, these keys are new again",
                 match unacknowledged {
                     1 => "1 key was".to_owned(),
                     more => format!("{} were", plural(more, "key")),
                 }
             ));
         }
-        if let Some((path, leaf)) = self.leaf {
-            leaf.close().map_err(Failure::store(&path))?;
-        }
-        self.store.close();
-        Ok(messages)
+        messages
     }
 
     /// Looks keys up, and remembers the new ones for this run.
@@ -122,7 +184,7 @@ impl ClusterBackend {
 
     /// Claims keys. Waits while another producer holds a claim on one of them.
     fn claim(&mut self, keys: &[Fingerprint]) -> Result<Claimed, Failure> {
-        let mut wait = FIRST_WAIT;
+        let (mut wait, started) = (FIRST_WAIT, Instant::now());
         loop {
             let claimed = self.store.claim_batch(keys);
             let claimed = claimed.map_err(Failure::cluster(self.store.address()))?;
@@ -131,39 +193,25 @@ impl ClusterBackend {
             }
             let aborted = self.store.abort(claimed);
             aborted.map_err(Failure::cluster(self.store.address()))?;
+            if let Some(code) = arrived() {
+                return Err(Failure::Signal(code));
+            }
+            if started.elapsed() >= NOTICED_WAIT && !self.has_told && !self.quiet {
+                self.has_told = true;
+                standard_error::message(format_args!(
+                    "{}: waiting for another run that has claimed the same new lines; if it was \
+                     killed, its claims end within a minute",
+                    self.store.address()
+                ));
+            }
             std::thread::sleep(wait);
             // Processes differ in their numbers, so they do not try again at the same time.
             let jitter = Duration::from_micros(u64::from(std::process::id() % 997));
             wait = (2 * wait + jitter).min(LONGEST_WAIT);
         }
     }
-}
 
-/// Returns how the keys of a store are found.
-pub fn key_rule(store: &ClusterStore, options: &KeyOptions) -> Result<KeyRule, Failure> {
-    let layout = store.layout();
-    let parameters = Parameters {
-        filter: layout.filter.to_string(),
-        memory_bits: layout.memory_bits,
-        seed: layout.seed,
-        normalization: layout.key.clone(),
-        created_unix_seconds: layout.created_unix_seconds,
-    };
-    let rule = parameters.key_rule(options);
-    rule.map_err(|error| Failure::Usage(format!("{}: {error}", store.address())))
-}
-
-impl SeenKeys for ClusterBackend {
-    const DELIVERS_BEFORE_RECORDING: bool = true;
-
-    fn batch_limit(&self) -> usize {
-        BATCH
-    }
-
-    fn hasher(&self) -> KeyHasher {
-        self.store.hasher()
-    }
-
+    /// Does what [`SeenKeys::observe_then`] does.
     fn observe_then<T>(
         &mut self,
         observations: &[Observation],
@@ -228,11 +276,7 @@ impl SeenKeys for ClusterBackend {
         Ok(delivered)
     }
 
-    fn filter(&self) -> AnyFilter {
-        self.filter.clone()
-    }
-
-    fn status(&mut self) -> Status {
+    fn status(&self) -> Status {
         let rate = self.filter.false_positive_rate(&self.registers);
         let generations = self.store.layout().window.map_or(1, Window::generations);
         Status {
@@ -243,6 +287,57 @@ impl SeenKeys for ClusterBackend {
             drop_chance: 1.0 - (1.0 - rate).powi(generations as i32),
             ..Status::default()
         }
+    }
+}
+
+/// Returns how the keys of a store are found.
+pub fn key_rule(store: &ClusterStore, options: &KeyOptions) -> Result<KeyRule, Failure> {
+    let rule = parameters(store).key_rule(options);
+    rule.map_err(|error| Failure::Usage(format!("{}: {error}", store.address())))
+}
+
+fn parameters(store: &ClusterStore) -> Parameters {
+    let layout = store.layout();
+    Parameters {
+        filter: layout.filter.to_string(),
+        memory_bits: layout.memory_bits,
+        seed: layout.seed,
+        normalization: layout.key.clone(),
+        created_unix_seconds: layout.created_unix_seconds,
+    }
+}
+
+impl SeenKeys for ClusterBackend {
+    const DELIVERS_BEFORE_RECORDING: bool = true;
+
+    fn batch_limit(&self) -> usize {
+        BATCH
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        KeyHasher::new(self.parameters.seed)
+    }
+
+    fn observe_then<T>(
+        &mut self,
+        observations: &[Observation],
+        verdicts: &mut [Verdict],
+        deliver: impl FnOnce(&[Verdict], &Registers) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut guard = self.open.lock();
+        let open = guard.as_mut().ok_or_else(|| self.closed())?;
+        open.observe_then(observations, verdicts, deliver)
+    }
+
+    fn filter(&self) -> AnyFilter {
+        self.filter.clone()
+    }
+
+    fn status(&mut self) -> Status {
+        let guard = self.open.lock();
+        guard
+            .as_ref()
+            .map_or_else(Status::default, OpenCluster::status)
     }
 
     /// The metrics get by with what each block publishes.

@@ -206,6 +206,9 @@ fn server_hint(error: &ClientError) -> &'static str {
     match error {
         ClientError::Connect(_) => "; start a server there: dedupstore serve DIR",
         ClientError::Connection(_) => "; what was not recorded is printed again by the next run",
+        ClientError::Refused(text) if text.ends_with("not found") => {
+            "; the server creates a store when it is first used, for example by `filter`"
+        }
         _ => "",
     }
 }

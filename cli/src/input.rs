@@ -12,6 +12,7 @@ use dedupstore::lines::{Line, LineBuffer, Lines, Part, Piece};
 use crate::block_source::{BlockSource, Step, Stop};
 use crate::decompress::{self, Reading, Source, is_standard_input, name_of};
 use crate::error::Failure;
+use crate::local_path;
 use crate::table::plural;
 use crate::value_parsers;
 
@@ -53,6 +54,7 @@ impl Inputs {
     /// Checks that every file can be opened before any is read.
     pub fn check(mut paths: Vec<PathBuf>) -> Result<Self, Failure> {
         for path in paths.iter().filter(|path| !is_standard_input(path)) {
+            local_path::check_input(path)?;
             decompress::open_file(path)?;
         }
         if paths.is_empty() {

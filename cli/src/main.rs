@@ -35,6 +35,7 @@ mod key_report;
 mod leftovers;
 mod line_filter;
 mod line_times;
+mod local_path;
 mod log_clock;
 mod log_importance;
 mod log_sample;

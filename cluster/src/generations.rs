@@ -2,7 +2,7 @@
 //!
 //! A key that is New is recorded in the *generation* of the present step. It is known if any
 //! generation of the window has it. Redis deletes a generation when its last keys leave the window
-//! (`PXAT`). A key that is known is not recorded again, so its window runs from the last time that
+//! (`PEXPIREAT`). A key that is known is not recorded again, so its window runs from the last time that
 //! it was New, as in the engine.
 //!
 //! **The clock** is that of the node that owns the slice: each message begins and ends with `TIME`.
@@ -30,6 +30,8 @@ use crate::window::Window;
 
 /// How often a batch is tried again because a step has ended meanwhile.
 const MOST_ROUNDS: u32 = 16;
+/// How many commands record keys in a generation; the last one sets their cells.
+const WRITTEN: usize = 4;
 
 /// The window of a store, and what this client knows about the clocks of its slices.
 #[derive(Clone, Debug)]
@@ -201,27 +203,27 @@ impl Slices {
         left: Vec<Progress>,
         wait: Option<Acknowledgement>,
     ) -> Vec<Progress> {
-        let mut commands = Vec::with_capacity(3 * left.len());
+        let mut commands = Vec::with_capacity(WRITTEN * left.len());
         for progress in &left {
             let request = &mut requests[progress.request];
             request.sets += progress.open.len() as u64;
             commands.push(self.header_command(request.site));
             let (site, step) = (request.site, progress.newest);
-            commands.push(self.generation_command(generations.window, site, step));
+            commands.extend(self.generation_commands(generations.window, site, step));
             commands.push(self.cells_command(request, progress.newest, &progress.open, true));
         }
         let mut replies = self.send_timed(commands, wait).into_iter();
         let mut again = Vec::new();
         for mut progress in left {
-            let replies: Vec<Reply> = replies.by_ref().take(3).collect();
+            let replies: Vec<Reply> = replies.by_ref().take(WRITTEN).collect();
             let request = &mut requests[progress.request];
             if self.check_replies(&replies, request).is_none() {
                 continue;
             }
-            let (set, ended) = (&replies[2], replies[2].times.1);
+            let (set, ended) = (&replies[WRITTEN - 1], replies[WRITTEN - 1].times.1);
             request.acknowledged = set.acknowledged || wait.is_none();
             if request.operation == Operation::TestAndSet {
-                self.note_known(request, &mut progress.open, &replies[2..]);
+                self.note_known(request, &mut progress.open, &replies[WRITTEN - 1..]);
             }
             let newest = generations.learn(request.site, ended);
             if newest > progress.newest && !progress.open.is_empty() {
@@ -284,12 +286,17 @@ impl Slices {
         (key.slot, command)
     }
 
-    /// Creates a generation, with the time when it is forgotten, unless it is there.
-    fn generation_command(&self, window: Window, site: usize, step: u64) -> (u16, Cmd) {
+    /// Creates a generation unless it is there, and sets when it is forgotten. It gets its full
+    /// length at once: a string that grows gets up to twice the memory that it needs.
+    fn generation_commands(&self, window: Window, site: usize, step: u64) -> [(u16, Cmd); 2] {
         let key = generation_key(&self.keys[site], step);
-        let mut command = redis::cmd("SET");
-        command.arg(&key.text).arg("").arg("NX").arg("PXAT");
-        (key.slot, command.arg(window.end_of(step)).clone())
+        // One byte behind the cells, as in a slice without a window.
+        let last_byte = self.plan.site_bits(site).div_ceil(8);
+        let mut create = redis::cmd("SETRANGE");
+        create.arg(&key.text).arg(last_byte).arg(&b"\0"[..]);
+        let mut expire = redis::cmd("PEXPIREAT");
+        expire.arg(&key.text).arg(window.end_of(step));
+        [(key.slot, create), (key.slot, expire)]
     }
 
     /// Reads or sets the cells of keys in a generation.

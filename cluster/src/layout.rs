@@ -81,8 +81,7 @@ pub struct CreateOptions {
     pub filter: FilterSpec,
     /// The memory of all slices; with a window, of all its generations together.
     pub memory_bits: u64,
-    /// How long a key is remembered; for ever if there is no window. Needs horizontal slices, and
-    /// Redis 6.2 or Valkey.
+    /// How long a key is remembered; for ever if there is no window. Needs horizontal slices.
     pub window: Option<Window>,
     /// How the filter is divided.
     pub slicing: Slicing,
@@ -98,15 +97,23 @@ pub struct CreateOptions {
 }
 
 impl CreateOptions {
-    /// Returns the memory for cells if slices with everything that belongs to them have so many
-    /// bytes. The allocator of Redis takes a quarter more for a string that is a little longer than a
-    /// power of two.
+    /// Returns the memory for cells if the slices take at most so many bytes. The allocator of Redis
+    /// gives a string one of few sizes, so the cells of a slice get the largest size that fits, less
+    /// what the slice has beside them.
     pub fn bits_in(bytes: u64, slicing: Slicing, window: Option<Window>) -> u64 {
         let generations = window.map_or(1, Window::generations);
         let strings = slicing.sites().unwrap_or(0).saturating_mul(generations);
-        let overhead = strings.saturating_mul(OVERHEAD_BYTES);
-        8 * bytes.min(u64::MAX / 8).saturating_sub(overhead)
+        let string = bytes.min(u64::MAX / 8) / strings.max(1);
+        8 * strings.saturating_mul(allocated_size(string).saturating_sub(OVERHEAD_BYTES))
     }
+}
+
+/// Returns the largest size of an allocation that is not larger than this: jemalloc, which Redis
+/// and Valkey use, has four sizes from each power of two to the next.
+fn allocated_size(bytes: u64) -> u64 {
+    let step = (bytes.max(1).next_power_of_two() / 8).max(1);
+    let step = if bytes.is_power_of_two() { 1 } else { step };
+    bytes / step * step
 }
 
 impl Layout {
@@ -396,6 +403,26 @@ mod tests {
         vertical.window = Window::of_span(std::time::Duration::from_secs(3600)).ok();
         let error = Layout::of(&vertical, 9, 5).expect_err("impossible");
         assert!(error.to_string().contains("horizontal:N"), "{error}");
+    }
+
+    #[test]
+    fn slices_fit_into_what_the_allocator_gives() {
+        for (bytes, size) in [
+            (0, 0),
+            (50_000, 49_152),
+            (57_343, 49_152),
+            (57_344, 57_344),
+            (65_535, 57_344),
+            (65_536, 65_536),
+            (62_500_000, 58_720_256),
+        ] {
+            assert_eq!(allocated_size(bytes), size);
+        }
+        let slicing = Slicing::Horizontal { slices: 16 };
+        let bits = |bytes| CreateOptions::bits_in(bytes, slicing, None);
+        assert_eq!(bits(64 << 20), 8 * ((64 << 20) - 16 * OVERHEAD_BYTES));
+        assert_eq!(bits(800_000), 8 * 16 * (49_152 - OVERHEAD_BYTES));
+        assert_eq!((bits(100), bits(0)), (0, 0));
     }
 
     #[test]

@@ -57,6 +57,8 @@ impl Access {
             let client = Client::open(self.information(host, port)?)?;
             let connection = client.get_connection_with_timeout(self.connect_timeout)?;
             connection.set_write_timeout(Some(self.answer_timeout))?;
+            // The first request begins TLS, and waits for answers meanwhile.
+            connection.set_read_timeout(Some(self.answer_timeout))?;
             Ok(connection)
         };
         match connect() {
@@ -67,11 +69,11 @@ impl Access {
             }),
             Err(error) if is_login(&error) => Err(ClusterError::Login {
                 node: name,
-                reason: error.to_string(),
+                reason: reason_of(&error),
             }),
             Err(error) => Err(ClusterError::Connect {
                 node: name,
-                reason: error.to_string(),
+                reason: reason_of(&error),
             }),
         }
     }
@@ -104,6 +106,15 @@ impl Access {
             }
         };
         Ok(information.set_redis_settings(login))
+    }
+}
+
+/// Returns the text of an error for a message.
+pub(crate) fn reason_of(error: &RedisError) -> String {
+    match error.is_timeout() {
+        // The system calls this "resource temporarily unavailable".
+        true => "it does not answer in time".to_owned(),
+        false => error.to_string(),
     }
 }
 

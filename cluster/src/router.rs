@@ -15,7 +15,7 @@ use redis::{ServerError, ServerErrorKind, Value};
 
 use crate::durability::Acknowledgement;
 use crate::error::ClusterError;
-use crate::node::{Access, Node, is_temporary};
+use crate::node::{Access, Node, is_temporary, reason_of};
 use crate::topology::{NodeAddress, Topology};
 
 /// How often a request is redirected before its node counts as failed.
@@ -478,7 +478,7 @@ fn no_time(node: &NodeAddress, answer: &Value) -> ClusterError {
 }
 
 fn refusal(node: &str, error: &redis::RedisError) -> ClusterError {
-    let reason = error.to_string();
+    let reason = reason_of(error);
     let node = node.to_owned();
     if error.is_io_error() {
         return ClusterError::Connect { node, reason };
@@ -490,8 +490,8 @@ fn refusal(node: &str, error: &redis::RedisError) -> ClusterError {
         Some("OOM") => "; its memory is full: raise maxmemory, or add nodes and move slots to them",
         Some("NOPERM") => {
             "; the user needs the commands BITFIELD, SET, GET, DEL, SETRANGE, STRLEN, BITCOUNT, \
-             GETRANGE, TYPE, EXISTS, HINCRBY, HGETALL, TIME, INFO, CLUSTER and WAIT on the keys \
-             dds:*"
+             GETRANGE, TYPE, EXISTS, PEXPIRE, PEXPIREAT, HINCRBY, HGETALL, TIME, INFO, CLUSTER and \
+             WAIT on the keys dds:*"
         }
         Some("MISCONF") => "; it cannot write its snapshot, and so refuses to change anything",
         _ => "",

@@ -2,7 +2,7 @@
 
 use crate::address::ClusterAddress;
 use crate::error::ClusterError;
-use crate::node::Access;
+use crate::node::{Access, reason_of};
 use crate::router::text;
 
 /// What answers at an address.
@@ -26,7 +26,7 @@ impl ServerKind {
             Err(error) if error.is_io_error() => {
                 return Err(ClusterError::Connect {
                     node: address.node(),
-                    reason: error.to_string(),
+                    reason: reason_of(&error),
                 });
             }
             Err(_) => false,

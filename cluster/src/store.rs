@@ -381,8 +381,12 @@ impl ClusterStore {
     /// not tell; then there is none.
     pub fn warnings(&mut self) -> Vec<String> {
         let mut found: HashMap<String, Vec<String>> = HashMap::new();
+        let is_cluster = self.slices.router.is_cluster;
         for node in self.slices.router.nodes() {
-            for (setting, wrong) in SETTINGS {
+            // A Redis that is no cluster has settings of clusters as well.
+            let settings = SETTINGS.into_iter();
+            let settings = settings.filter(|(name, _)| is_cluster || !name.starts_with("cluster"));
+            for (setting, wrong) in settings {
                 let command = redis::cmd("CONFIG").arg("GET").arg(setting).clone();
                 let Ok(Value::Array(values)) = self.slices.router.ask(&node, &command) else {
                     continue;

@@ -49,6 +49,18 @@ macro_rules! implement_line_vectors {
             }
 
             #[inline(always)]
+            fn one_per_word(self, count: u32, number: u64) -> $bits {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { one_per_word(count, number) }
+            }
+
+            #[inline(always)]
+            fn words_in_use(self, bits: $bits) -> u32 {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { words_in_use(bits) }
+            }
+
+            #[inline(always)]
             fn cells(self, count: u32, mut next_number: impl FnMut() -> u64) -> $bits {
                 // SAFETY: `self` proves that the processor has the instructions.
                 let (mut cells, mut number) = unsafe { (zero(), zero()) };
@@ -103,6 +115,12 @@ macro_rules! implement_line_vectors {
             fn count(self, bits: $bits) -> u32 {
                 // SAFETY: `self` proves that the processor has the instructions.
                 unsafe { count(bits) }
+            }
+
+            #[inline(always)]
+            fn has_word_above(self, bits: $bits, most: u32) -> bool {
+                // SAFETY: `self` proves that the processor has the instructions.
+                unsafe { has_word_above(bits, most) }
             }
         }
     };
@@ -170,10 +188,30 @@ impl Vectors {
     }
 }
 
+/// Returns a position in a cache line that is cut from a number. Positions with different indices
+/// below eight are in different words of 64 bits, which follow each other. The position in each
+/// word is six bits, from the top; the next three bits tell the first word.
+#[cfg(feature = "all-filters")]
+#[inline(always)]
+pub fn word_position(number: u64, index: u32) -> u64 {
+    let word = ((number >> 13) + u64::from(index)) % 8;
+    64 * word + (number >> (58 - 6 * word)) % 64
+}
+
+/// Returns a bit for each word that has one of the first `count` positions of a number.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn words_of(count: u32, number: u64) -> u8 {
+    match count {
+        8.. => u8::MAX,
+        _ => ((1u8 << count) - 1).rotate_left((number >> 13) as u32 % 8),
+    }
+}
+
 /// Work that is compiled for vector instructions, as far as it is inlined. A closure would not do:
 /// a large one is not inlined.
 #[cfg(target_arch = "x86_64")]
-pub(crate) trait VectorWork<V> {
+pub trait VectorWork<V> {
     /// Does the work. Implementations must be `inline(always)`.
     fn run(self, vectors: V);
 }
@@ -181,7 +219,7 @@ pub(crate) trait VectorWork<V> {
 /// The bits of a cache line in vector registers. A value of an implementing type exists only if
 /// the processor has the instructions.
 #[cfg(target_arch = "x86_64")]
-pub(crate) trait LineVectors: Copy + Into<Vectors> {
+pub trait LineVectors: Copy + Into<Vectors> {
     /// The 512 bits of a cache line.
     type Bits: Copy;
 
@@ -197,6 +235,12 @@ pub(crate) trait LineVectors: Copy + Into<Vectors> {
     /// Returns `count` bits, whose positions are cut from the top of 64-bit numbers, seven per
     /// number.
     fn bits(self, count: u32, next_number: impl FnMut() -> u64) -> Self::Bits;
+
+    /// Returns the bits at the first `count` [positions](word_position) of a number, one per word.
+    fn one_per_word(self, count: u32, number: u64) -> Self::Bits;
+
+    /// Counts the words of 64 bits with a set bit.
+    fn words_in_use(self, bits: Self::Bits) -> u32;
 
     /// Returns all bits of `count` cells of four bits. Their positions are cut from 64-bit numbers,
     /// four per number, from the top of each 16 bits.
@@ -222,6 +266,10 @@ pub(crate) trait LineVectors: Copy + Into<Vectors> {
 
     /// Counts the set bits.
     fn count(self, bits: Self::Bits) -> u32;
+
+    /// Whether one of the eight words of 64 bits has more than `most` set bits. That takes less
+    /// time than counting all of them.
+    fn has_word_above(self, bits: Self::Bits, most: u32) -> bool;
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]
@@ -238,6 +286,16 @@ mod tests {
             line[at / 8] |= 1 << (at % 8);
         }
         line
+    }
+
+    /// Computes with one word at a time.
+    fn naive_words(count: u32, number: u64) -> [u8; 64] {
+        let mut words = [0u64; 8];
+        for index in 0..u64::from(count) {
+            let word = ((number >> 13) % 8 + index) % 8;
+            words[word as usize] = 1 << ((number << (6 * word)) >> 58);
+        }
+        std::array::from_fn(|at| words[at / 8].to_le_bytes()[at % 8])
     }
 
     /// Computes with one cell at a time.
@@ -262,6 +320,10 @@ mod tests {
             vectors.store(bits, &mut line);
             let expected = naive_bits(count, &numbers);
             assert_eq!(line, expected, "{count} bits of {numbers:x?}");
+            let few = 1 + count % 8;
+            vectors.store(vectors.one_per_word(few, numbers[0]), &mut line);
+            assert_eq!(line, naive_words(few, numbers[0]), "{few} words");
+            assert_eq!(vectors.words_in_use(vectors.load(&line)), few);
             let mut given = numbers.iter();
             let cells = vectors.cells(count.min(20), || given.next().copied().unwrap_or(0));
             vectors.store(cells, &mut line);
@@ -275,6 +337,14 @@ mod tests {
             let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
             assert_eq!(vectors.count(other_bits), ones);
             assert_eq!(vectors.is_zero(other_bits), ones == 0);
+            let fullest = words
+                .iter()
+                .map(|word| word.count_ones())
+                .max()
+                .unwrap_or(0);
+            for most in 0..=64 {
+                assert_eq!(vectors.has_word_above(other_bits, most), fullest > most);
+            }
             vectors.store(vectors.or(bits, other_bits), &mut line);
             assert!((0..64).all(|i| line[i] == expected[i] | other[i]));
             vectors.store(vectors.and(bits, other_bits), &mut line);

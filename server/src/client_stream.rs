@@ -15,6 +15,8 @@ use crate::tls::{TlsError, client_tls};
 
 /// How long to wait for a reply. A store that is opened may replay its log first.
 const TIMEOUT: Duration = Duration::from_secs(600);
+/// How long to wait for each answer while TLS begins.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection that waits.
 pub enum ClientStream {
@@ -35,11 +37,14 @@ impl ClientStream {
                 let session = ClientConnection::new(client_tls()?, name);
                 let session = session.map_err(TlsError::Configuration)?;
                 let mut stream = StreamOwned::new(session, tcp(host, *port)?);
+                // A server without TLS may wait for the rest of a request.
+                stream.sock.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
                 // Now, so that a certificate that is not trusted fails here.
                 while stream.conn.is_handshaking() {
                     let done = stream.conn.complete_io(&mut stream.sock);
                     done.map_err(refused)?;
                 }
+                stream.sock.set_read_timeout(Some(TIMEOUT))?;
                 Ok(ClientStream::Tls(Box::new(stream)))
             }
             #[cfg(unix)]
@@ -61,6 +66,11 @@ fn refused(error: io::Error) -> ClientError {
         Some(rustls::Error::InvalidCertificate(reason)) => {
             ClientError::Certificate(reason.to_string())
         }
+        // The time ran out.
+        None if error.kind() == io::ErrorKind::WouldBlock => ClientError::Connect(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "no answer to the beginning of TLS; does the server use TLS?",
+        )),
         _ => ClientError::Connect(error),
     }
 }

@@ -91,6 +91,7 @@ fn a_redis_that_is_no_cluster_works_as_one_node() {
     let inspection = store.inspect().expect("answers");
     assert!(!inspection.is_cluster);
     assert_eq!(inspection.nodes.len(), 1);
+    assert_eq!(store.warnings(), Vec::<String>::new());
     let error = creation_error(&text);
     assert!(
         error.contains("there is a store `links` already"),

@@ -73,7 +73,11 @@ fn lose_a_master(
         offset(dying, "master_repl_offset:") == offset(replica, "slave_repl_offset:")
     });
     replica.pause();
+    // What is sent to a process that stands still waits in the buffers of the system, and arrives
+    // later. So the connection ends, too.
+    dying.call::<u64>(&["CLIENT", "KILL", "TYPE", "replica"]);
     let before = told.new.len() + told.unknown.len();
+    told.produce(&mut store, &mut next);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(700));

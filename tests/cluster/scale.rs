@@ -8,9 +8,14 @@ struct Figure {
 }
 
 /// What `cargo xtask cluster-bench` has measured.
-const MEASURED: [Figure; 2] = [
+const MEASURED: [Figure; 3] = [
     figure("key-us", "processor time of a server per key, in µs", 0.25),
-    figure("bytes", "memory per key, in bytes", 4.6),
+    figure(
+        "command-us",
+        "processor time of a server per command, in µs; a batch is one command per slice that it meets",
+        0.47,
+    ),
+    figure("bytes", "memory per key, in bytes", 4.1),
 ];
 
 /// What nobody has measured here.
@@ -108,7 +113,12 @@ impl Plan {
         let memory = one_copy * self.get("copies");
         let seconds = self.get("days") * 86_400.0;
         let per_second = keys * self.get("meetings") * (1.0 - self.get("leaf")).max(0.0) / seconds;
-        let processors = per_second * self.get("key-us") / 1e6;
+        let slice_bytes = self.get("slice-mib") * f64::from(1 << 20);
+        let slices = (one_copy / slice_bytes).ceil().clamp(1.0, MOST_SLICES);
+        let batch = self.get("batch");
+        let commands = slices * (1.0 - (1.0 - 1.0 / slices).powf(batch)) / batch;
+        let per_key = self.get("key-us") + commands * self.get("command-us");
+        let processors = per_second * per_key / 1e6;
         let of_memory = memory / (self.get("machine-gb") * 1e9 * self.get("usable"));
         // A copy has all masters or none on a machine, so there are at least as many machines.
         let machines = of_memory
@@ -117,7 +127,6 @@ impl Plan {
             .ceil();
         let masters = (machines / self.get("copies")).ceil();
         let messages = per_second / self.get("batch") * masters;
-        let slice_bytes = self.get("slice-mib") * f64::from(1 << 20);
         let slices = (one_copy / slice_bytes).ceil().max(masters);
         let slices = match slices > MOST_SLICES {
             false => format!("{slices:.0}"),

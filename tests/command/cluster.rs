@@ -209,6 +209,83 @@ fn a_killed_filter_on_redis_loses_no_line() {
     assert_eq!(lost.count(), 0, "lines were never printed");
 }
 
+/// SIGINT ends a run between two batches: it leaves no claims, for which the next run would wait.
+#[test]
+fn a_filter_on_redis_that_is_interrupted_leaves_no_claims() {
+    let server = Server::start(&[]);
+    let address = format!("redis://127.0.0.1:{}/interrupted", server.port);
+    let filter = ["--filter", "bloom:k=4", "--memory", "8MiB"];
+    run(&[&["create", &address], &filter[..]].concat(), b"");
+    let directory = tempfile::tempdir().expect("a directory");
+    let input = directory.path().join("lines.txt");
+    std::fs::write(&input, lines(0..2_000_000)).expect("a file");
+    let mut printed = Vec::new();
+    for round in 0..3 {
+        let output = directory.path().join(format!("new-{round}"));
+        let mut filter = std::process::Command::new(env!("CARGO_BIN_EXE_dedupstore"))
+            .args(["filter", &address])
+            .arg(&input)
+            .stdout(std::fs::File::create(&output).expect("a file"))
+            .spawn()
+            .expect("the command");
+        let size = || std::fs::metadata(&output).map_or(0, |it| it.len());
+        crate::redis_servers::until("a line", || size() > 0);
+        let number = filter.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-s", "INT", &number])
+            .status();
+        assert!(sent.expect("kill exists").success());
+        assert_eq!(filter.wait().expect("a process").code(), Some(130));
+        let claims: Vec<String> = server.call(&["KEYS", "dds:*:claim:*"]);
+        assert_eq!(claims, Vec::<String>::new());
+        printed.extend(std::fs::read(&output).expect("a file"));
+    }
+    // What a run has printed is recorded, so the next one goes on behind it.
+    assert!(lines(0..2_000_000).starts_with(&printed));
+}
+
+/// A command that needs a local store says so, and does not repeat the password.
+#[test]
+fn addresses_are_not_taken_for_paths() {
+    let address = "redis://:swordfish@127.0.0.1:1/links";
+    let other = "redis://:swordfish@127.0.0.1:1/other";
+    for arguments in [
+        &["verify", address][..],
+        &["explain", address, "key"],
+        &["checkpoint", address],
+        &["forget", address, "key"],
+        &["grow", address, "--memory", "1MiB"],
+        &["backup", address, "copy.dds"],
+        &["merge", address, other, "copy.dds"],
+        &["serve", address],
+        &["filter", "lines.txt", address],
+        &["filter", "lines.dds", address],
+        &["simulate", address],
+    ] {
+        let output = run(arguments, b"");
+        let text = standard_error(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains("the address of a server"), "{text}");
+        assert!(!text.contains("swordfish"), "{text}");
+    }
+}
+
+/// A server that does not speak TLS, or does not answer at all, is not waited for without end.
+#[test]
+fn servers_that_do_not_answer_are_named_soon() {
+    let server = Server::start(&[]);
+    let address = format!("redis://127.0.0.1:{}/links", server.port);
+    let started = std::time::Instant::now();
+    assert_fails(
+        &["inspect", &address.replace("redis:", "rediss:")],
+        &["TLS"],
+    );
+    server.pause();
+    assert_fails(&["inspect", &address], &["does not answer in time"]);
+    server.resume();
+    assert!(started.elapsed() < std::time::Duration::from_secs(50));
+}
+
 /// Two runs of `filter` on the same lines: together they print each line once.
 #[test]
 fn two_filters_on_redis_print_each_line_once() {

@@ -173,6 +173,29 @@ fn a_term_signal_closes_the_stores_and_exits_with_0() {
     );
 }
 
+/// A page in a browser cannot hide commands in a request of HTTP.
+#[test]
+fn a_connection_that_speaks_http_is_closed() {
+    let directory = directory();
+    let server = small(&directory);
+    for head in [
+        "POST / HTTP/1.1\r\n",
+        "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+    ] {
+        let mut wire = server.connect();
+        let body = "\r\nBF.ADD links hidden\r\n";
+        wire.send(format!("{head}{body}").as_bytes()).expect("sent");
+        // At most the error of `GET`, which Redis has as a command, and then the end.
+        while let Ok(answer) = wire.receive() {
+            assert!(answer.to_string().contains("unknown command"), "{answer}");
+        }
+    }
+    assert_eq!(
+        server.connect().call("BF.EXISTS links hidden"),
+        Value::Integer(0)
+    );
+}
+
 #[test]
 fn shutdown_ends_the_server() {
     let directory = directory();

@@ -11,6 +11,8 @@ use dedupstore::lab::{
 use dedupstore::{Fingerprint, Observation, SeenSet, SeenSetBuilder, Verdict, registry};
 
 const KEYS: u64 = 3000;
+/// A memory in bits that is enough for every filter, and in which they err.
+const SMALL: u64 = 2048;
 
 fn keys() -> Vec<Vec<u8>> {
     let stream: StreamSpec = "zipf:1.0:2000".parse().expect("a stream");
@@ -98,7 +100,7 @@ fn new_keys(spec: &FilterSpec, memory_bits: u64, keys: &[Vec<u8>]) -> Vec<Option
 fn errors_are_those_that_a_simulation_counts() {
     let keys = keys();
     for spec in filters() {
-        for memory_bits in [1024, 8192] {
+        for memory_bits in [SMALL, 8192] {
             let mut simulation = Simulation::new(5, Truth::for_fingerprints());
             simulation.add_filter(&spec, memory_bits).expect("small");
             for key in &keys {
@@ -134,8 +136,8 @@ fn the_reasons_for_errors_are_true() {
     let keys = keys();
     let mut kinds = std::collections::BTreeSet::new();
     for spec in filters() {
-        let inside = watched(&spec, 1024, &keys);
-        let new_keys = new_keys(&spec, 1024, &keys);
+        let inside = watched(&spec, SMALL, &keys);
+        let new_keys = new_keys(&spec, SMALL, &keys);
         let key_at = |position: u64| &keys[position as usize - 1];
         let mistakes = inside.dropped().latest().chain(inside.missed().latest());
         for Mistake {
@@ -151,7 +153,7 @@ fn the_reasons_for_errors_are_true() {
             assert_eq!(Some(arrived.is_first), is_new, "{spec}");
             let since = last.map(|at| position - 1 - at as u64);
             // The filter when the key arrived.
-            let then = plain(&spec, 1024, earlier);
+            let then = plain(&spec, SMALL, earlier);
             let evidence_then = evidence(&then, arrived.fingerprint);
             kinds.insert(format!("{:?}", std::mem::discriminant(reason)));
             match reason {
@@ -181,7 +183,7 @@ fn the_reasons_for_errors_are_true() {
                 Reason::CellsLost { lacking, of, lines } => {
                     assert_eq!(Some(*lines), since);
                     assert!(*lacking > 0 && lacking <= of);
-                    let right_after = plain(&spec, 1024, &keys[..(position - lines) as usize]);
+                    let right_after = plain(&spec, SMALL, &keys[..(position - lines) as usize]);
                     let held = evidence(&right_after, arrived.fingerprint);
                     assert_eq!(held.verdict(), Verdict::Seen, "{spec}");
                     assert!(!inside.cell_layout().loss.is_empty());
@@ -197,7 +199,7 @@ fn the_reasons_for_errors_are_true() {
                 }
                 Reason::NotKept { lines } => {
                     assert_eq!(Some(*lines), since);
-                    let right_after = plain(&spec, 1024, &keys[..(position - lines) as usize]);
+                    let right_after = plain(&spec, SMALL, &keys[..(position - lines) as usize]);
                     let held = evidence(&right_after, arrived.fingerprint);
                     assert_eq!(held.verdict(), Verdict::New, "{spec}");
                 }
@@ -255,7 +257,7 @@ fn a_cell_records_its_last_change_and_the_key_that_wrote_it() {
 
 #[test]
 fn reasons_are_complete_sentences() {
-    let set = |spec: &str| Inside::new(&spec.parse().expect("a filter"), 1024, 1).expect("small");
+    let set = |spec: &str| Inside::new(&spec.parse().expect("a filter"), SMALL, 1).expect("small");
     let bits = *set("blocked").cell_layout();
     let lines = *set("recent").cell_layout();
     let slots = *set("slot").cell_layout();

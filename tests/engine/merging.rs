@@ -112,7 +112,7 @@ fn a_key_of_two_counting_filters_must_be_removed_twice() {
 fn filters_that_cannot_be_merged_are_refused_and_the_others_are_listed() {
     let mergeable = filters_that_merge();
     for name in [
-        "bloom", "blocked", "counting", "window", "recent", "quotient",
+        "bloom", "blocked", "split", "counting", "window", "recent", "quotient",
     ] {
         assert!(mergeable.contains(&name), "{name}");
     }

@@ -9,6 +9,8 @@ use dedupstore::{AnyFilter, FilterSpec, SeenSet, registry, state_digest};
 const CONFIGURATIONS: &[&str] = &[
     "blocked",
     "blocked:k=4,cap=30",
+    "split",
+    "split:k=5,cap=30",
     "slot",
     "word",
     "recent",

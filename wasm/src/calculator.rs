@@ -31,6 +31,8 @@ pub struct CalculatorInput {
 pub struct CalculatedFilter {
     /// The filter in its text form.
     pub filter: String,
+    /// The filter's name for people: "RLBSBF (k=2)".
+    pub name: String,
     /// The number of distinct keys.
     pub keys: f64,
     /// The memory.
@@ -95,6 +97,7 @@ fn calculate(filter: &str, given: &CalculatorInput) -> Result<CalculatedFilter, 
     })?;
     Ok(CalculatedFilter {
         filter: found.filter.to_string(),
+        name: crate::filter_name::short_name(&found.filter),
         keys: found.keys as f64,
         memory_bits: found.memory_bits as f64,
         fpr: found.fpr,

@@ -1,12 +1,14 @@
 //! The names of filters for people: short in a table, and as part of a sentence.
 
 use dedupstore::FilterSpec;
+use wasm_bindgen::prelude::*;
 
 /// The short name and the name in a sentence of each filter. A filter that is not listed goes by
 /// its name in the text form.
-const NAMES: [(&str, &str, &str); 24] = [
+const NAMES: [(&str, &str, &str); 25] = [
     ("bloom", "Bloom", "a Bloom filter"),
     ("blocked", "Blocked Bloom", "a blocked Bloom filter"),
+    ("split", "Split-block Bloom", "a split-block Bloom filter"),
     ("counting", "Counting Bloom", "a counting Bloom filter"),
     ("stable", "Stable Bloom", "a stable Bloom filter"),
     ("rsbf", "RSBF", "a reservoir sampling Bloom filter"),
@@ -38,6 +40,15 @@ const NAMES: [(&str, &str, &str); 24] = [
         "a blocked Bloom filter with admission",
     ),
 ];
+
+/// Returns the name of a filter in its text form for people; the text itself if it is invalid.
+#[wasm_bindgen(js_name = filterName)]
+pub fn filter_name(filter: &str) -> String {
+    match filter.parse() {
+        Ok(spec) => short_name(&spec),
+        Err(_) => filter.to_owned(),
+    }
+}
 
 /// Returns the name of a filter with the parameters that matter: "RLBSBF (k=2)". These are `k`
 /// and those that differ from their defaults.

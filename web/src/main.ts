@@ -31,7 +31,10 @@ const linkMessage = find('link-message', HTMLElement);
 const queries = new QueryClient();
 const memory = new MemoryInput();
 const key = new KeyInput(queries);
-const storeInspector = new StoreInspectSection();
+const storeInspector = new StoreInspectSection({
+  useFiles: (files) => log.useFiles(files),
+  showError,
+});
 const log = new LogInput(queries, {
   storeDropped: (transfer) => storeInspector.inspectDropped(transfer),
   logChanged(log) {
@@ -72,7 +75,13 @@ const exportView = new ExportView(currentLink);
 const race = new Race({
   settings: readForm,
   shown: (distinct) => memory.setDistinct(distinct),
-  finished: () => subjects.refresh(),
+  finished() {
+    if (memory.correctSuggestion()) {
+      race.settingsChanged();
+    } else {
+      subjects.refresh();
+    }
+  },
   showError,
   inside: new InsideView(),
   hero: new Hero(),

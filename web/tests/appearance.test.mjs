@@ -1,6 +1,7 @@
 // The page in both colour schemes, on a desktop and on a phone: accessible, and never wider
 // than the window. Writes screenshots to test-output.
 
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startBrowser } from './browser.mjs';
 import { assertAccessible, assertNotWiderThanWindow, takeScreenshot } from './appearance-checks.mjs';
@@ -32,3 +33,17 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     });
   }
 }
+
+test('more contrast, and the colours of the system', async () => {
+  await visit(async ({ page }) => {
+    const rule = () =>
+      page.locator('#comparison tbody th').first().evaluate((cell) => getComputedStyle(cell).borderBottomColor);
+    const usual = await rule();
+    await page.emulateMedia({ contrast: 'more' });
+    assert.notEqual(await rule(), usual);
+    await assertAccessible(page);
+    await page.emulateMedia({ contrast: 'no-preference', forcedColors: 'active' });
+    await assertAccessible(page);
+    await takeScreenshot(page, 'forced-colors');
+  });
+});

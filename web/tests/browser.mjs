@@ -45,6 +45,8 @@ const BLOCKED_SERVICE_WORKER = 'Service Worker registration blocked by Playwrigh
  * @typedef {object} Appearance
  * @property {'light' | 'dark'} [colorScheme]
  * @property {number} [width]
+ * @property {number} [height]
+ * @property {boolean} [moves] whether the user has not asked for reduced motion
  * @property {boolean} [offline] whether the page may keep itself for use without its server
  */
 
@@ -53,8 +55,8 @@ const BLOCKED_SERVICE_WORKER = 'Service Worker registration blocked by Playwrigh
  *
  * @typedef {(test: (playground: Playground) => Promise<void>, appearance?: Appearance) => Promise<void>} Visit
  *
- * @returns {Visit & { stopServer(): void }} opens the page, runs the test, and asserts that the
- *   browser reported no problem
+ * @returns {Visit & { stopServer(): void, requests(): string[] }} opens the page, runs the test, and
+ *   asserts that the browser reported no problem; `requests` are those that have reached the server
  */
 export function startBrowser() {
   /** @type {import('playwright-core').Browser} */
@@ -77,13 +79,19 @@ export function startBrowser() {
   });
 
   /** @type {Visit} */
-  const visit = async (test, { colorScheme = 'light', width = 1280, offline = false } = {}) => {
+  const visit = async (test, {
+    colorScheme = 'light',
+    width = 1280,
+    height = 900,
+    moves = false,
+    offline = false,
+  } = {}) => {
     const context = await browser.newContext({
       locale: 'en-US',
       colorScheme,
-      reducedMotion: 'reduce',
+      reducedMotion: moves ? 'no-preference' : 'reduce',
       serviceWorkers: offline ? 'allow' : 'block',
-      viewport: { width, height: 900 },
+      viewport: { width, height },
     });
     context.setDefaultTimeout(TIMEOUT_MILLISECONDS);
     try {
@@ -98,7 +106,10 @@ export function startBrowser() {
       await context.close();
     }
   };
-  return Object.assign(visit, { stopServer: () => server.close() });
+  return Object.assign(visit, {
+    stopServer: () => server.close(),
+    requests: () => server.requests,
+  });
 }
 
 /**

@@ -38,6 +38,21 @@ test('commands, code, tables and charts', async () => {
   });
 });
 
+test('a saved chart has the same colours in both colour schemes', async () => {
+  /** @type {string[]} */
+  const pictures = [];
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    await visit(
+      async (playground) => {
+        pictures.push((await playground.download('Save as SVG: New keys skipped')).toString());
+      },
+      { colorScheme },
+    );
+  }
+  assert.equal(pictures[1], pictures[0]);
+  assert.equal(new Set(pictures[0]?.match(/stroke="#\w{6}"/g)).size, 5, 'a colour per filter');
+});
+
 test('a link restores all settings and the sample', async () => {
   await visit(async (playground) => {
     const { page } = playground;
@@ -81,13 +96,18 @@ test('the properties of a log', async () => {
     assert.deepEqual(gaps, ['125.0\u00a0%', '2 to 350.0\u00a0%', '4 to 725.0\u00a0%']);
     const top = await page.locator('#top-keys tbody tr').first().locator('th, td').allTextContents();
     assert.deepEqual(top, ['a', '4', '57.1\u00a0%']);
-    const distances = await page.locator('#gaps tbody tr').evaluateAll((rows) =>
+    const bars = await page.locator('#gaps tbody tr').evaluateAll((rows) =>
       rows.map((row) => {
-        const [bar, text] = [row.querySelector('meter'), row].map((it) => it?.getBoundingClientRect());
-        return Math.abs((bar?.top ?? 0) + (bar?.bottom ?? 0) - (text?.top ?? 0) - (text?.bottom ?? 0)) / 2;
+        const text = document.createRange();
+        text.selectNodeContents(row.querySelector('th') ?? row);
+        const [bar, beside] = [row.querySelector('.gap-bar'), text].map((it) => it?.getBoundingClientRect());
+        const middle = (/** @type {DOMRect | undefined} */ it) => ((it?.top ?? 0) + (it?.bottom ?? 0)) / 2;
+        return { above: Math.abs(middle(bar) - middle(beside)), width: bar?.width ?? 0 };
       }),
     );
-    assert.ok(distances.every((pixels) => pixels < 2), `bars beside their text: ${distances}`);
+    assert.ok(bars.every(({ above }) => above < 2), `bars beside their text: ${JSON.stringify(bars)}`);
+    const [first, second] = bars.map(({ width }) => width);
+    assert.ok(Math.abs((second ?? 0) / (first ?? 1) - 2) < 0.1, `one and two repeats: ${first}, ${second}`);
     // On a phone, the ends of keys are not cut: keys of one site differ there.
     await page.setViewportSize({ width: 390, height: 800 });
     await playground.loadSample();

@@ -33,12 +33,12 @@ test('the keyboard alone loads and runs the sample and opens a table', async () 
       }
       assert.fail(`${goal} is not reached; reached: ${[...reached].join(', ')}`);
     };
-    await tabTo('sample-crawl');
-    await page.keyboard.press('Enter');
-    await page.locator('#log-name', { hasText: 'crawl.log' }).waitFor();
     await tabTo('memory-slider');
     await page.keyboard.press('ArrowRight');
     assert.equal(await page.locator('#memory-size').inputValue(), '12');
+    await tabTo('sample-crawl');
+    await page.keyboard.press('Enter');
+    await page.locator('#log-name', { hasText: 'crawl.log' }).waitFor();
     await tabTo('run');
     await page.keyboard.press('Enter');
     await playground.finished();

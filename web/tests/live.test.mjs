@@ -13,6 +13,8 @@ import { COMPARED, INITIAL_MEMORY_BITS, generateSample, run, simulate } from './
 const visit = startBrowser();
 /** The slider's range: powers of two from 1 KiB to 64 MiB, and 1.5 times each. */
 const [FIRST_POWER, LAST_POWER] = [10, 26];
+const MAX_TASK_MILLISECONDS = 100;
+const MAX_DRAGS = 5;
 
 /** @param {import('./playground.mjs').Playground} playground @param {number} value */
 async function slideTo({ page }, value) {
@@ -24,20 +26,28 @@ async function slideTo({ page }, value) {
   }, value);
 }
 
+/**
+ * The longest task since the last call; tasks of up to 50 ms count as 0.
+ * @param {import('playwright-core').Page} page
+ */
+function longestTask(page) {
+  return page.evaluate(() => {
+    const { tasks } = /** @type {{ tasks: number[] }} */ (/** @type {*} */ (window));
+    return Math.max(0, ...tasks.splice(0));
+  });
+}
+
 /** @param {number} value */
 function bitsAt(value) {
   return 8 * 2 ** Math.floor(value) * (Number.isInteger(value) ? 1 : 1.5);
 }
 
-test('the page opens with a true sentence about the sample', async (t) => {
+test('the page opens with a true sentence about the sample', async () => {
   const log = generateSample('Crawl');
   await visit(async (playground) => {
     const { page } = playground;
     await page.reload();
     await playground.opened();
-    const milliseconds = await page.evaluate(() => performance.getEntriesByName('answer')[0]?.startTime);
-    assert.ok(milliseconds !== undefined);
-    t.diagnostic(`the sentence was shown ${milliseconds.toFixed(0)} ms after navigation`);
     const shown = await playground.outcomes();
     const settings = { memoryBits: INITIAL_MEMORY_BITS, seed: 1 };
     assert.deepEqual(shown, simulate(log, shown.map(({ filter }) => filter), settings));
@@ -80,6 +90,15 @@ test('dragging the memory over its range shows the numbers of the command line',
         tasks.push(...list.getEntries().map(({ duration }) => duration));
       }).observe({ type: 'longtask' });
     });
+    // The measurement notices a long task.
+    await page.evaluate(() => {
+      setTimeout(() => {
+        const end = performance.now() + 80;
+        while (performance.now() < end);
+      });
+    });
+    await page.waitForFunction(() => /** @type {*} */ (window).tasks.length > 0);
+    assert.ok((await longestTask(page)) >= 80);
     const started = performance.now();
     for (const value of values) {
       await slideTo(playground, value);
@@ -94,14 +113,19 @@ test('dragging the memory over its range shows the numbers of the command line',
       assert.deepEqual(shown, compared);
     }
     const each = (performance.now() - started) / values.length;
-    const tasks = await page.evaluate(() => /** @type {number[]} */ (/** @type {*} */ (window).tasks));
-    t.diagnostic(
-      `${values.length} steps, ${each.toFixed(0)} ms each; longest task ${Math.max(0, ...tasks).toFixed(0)} ms`,
-    );
-    // Faster than runs: the last value counts.
-    for (const value of values) {
-      await slideTo(playground, value);
-    }
+    const longest = [await longestTask(page)];
+    t.diagnostic(`${values.length} steps, ${each.toFixed(0)} ms each, compared with simulate`);
+    // Faster than runs: the last value counts. Again if another program took the processor.
+    do {
+      for (const value of values) {
+        await slideTo(playground, value);
+        await page.waitForTimeout(16);
+      }
+      await playground.finished();
+      longest.push(await longestTask(page));
+    } while (longest.length < MAX_DRAGS && Math.min(...longest) >= MAX_TASK_MILLISECONDS);
+    t.diagnostic(`longest task of each drag: ${longest.map((task) => task.toFixed(0)).join(', ')} ms`);
+    assert.ok(Math.min(...longest) < MAX_TASK_MILLISECONDS, `${longest}`);
     await slideTo(playground, FIRST_POWER);
     await playground.finished();
     assert.equal((await playground.outcomes())[0]?.memory_bits, bitsAt(FIRST_POWER));

@@ -1,8 +1,12 @@
 // Files of logs: several at once, several gzip members, and formats that are not read.
 
 import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { assertAccessible } from './appearance-checks.mjs';
 import { startBrowser } from './browser.mjs';
 import { INITIAL_MEMORY_BITS, generateSample, simulate } from './command-line.mjs';
 
@@ -77,6 +81,56 @@ test('rotated logs are read from the oldest to the newest', async () => {
   });
 });
 
+test('a dropped directory of logs is read, and an empty one is named', async () => {
+  const log = generateSample('Crawl');
+  const [oldest = '', newest = ''] = cut(log, 2);
+  const home = await mkdtemp(join(tmpdir(), 'dedupstore-logs-'));
+  await Promise.all(['logs', 'none'].map((name) => mkdir(join(home, name))));
+  await writeFile(join(home, 'logs/access.log'), newest);
+  await writeFile(join(home, 'logs/access.log.1'), oldest);
+  await writeFile(join(home, 'logs/.hidden'), 'no log\n');
+  await visit(async (playground) => {
+    await playground.drop(join(home, 'logs'));
+    await playground.page
+      .locator('#log-name', { hasText: '2 files (access.log.1, access.log)' })
+      .waitFor();
+    await playground.examined();
+    await assertSameResults(playground, log);
+    await playground.drop(join(home, 'none'));
+    await playground.message.filter({ hasText: 'The directory none has no files' }).waitFor();
+  });
+  await rm(home, { recursive: true });
+});
+
+test('the memory for a compressed log is that for the log, and follows what the run has found', async () => {
+  // The number of keys grows faster than the first lines show.
+  const early = Array.from({ length: 40_000 }, (_, i) => `https://a.example/${i % 900}/index.html\n`);
+  const late = Array.from({ length: 40_000 }, (_, i) => `https://a.example/late/${i}.html\n`);
+  const log = [...early, ...late].join('');
+  await visit(async (playground) => {
+    const { page } = playground;
+    const address = page.url().split('#')[0] ?? '';
+    /** @param {string} name @param {string | Buffer} content */
+    const suggested = async (name, content) => {
+      await page.goto('about:blank');
+      await page.goto(address);
+      await playground.opened();
+      await playground.choose(file(name, content));
+      await page.locator('#answer-scope', { hasText: new RegExp(`^${name}, .* (48|64)\\sKiB per filter`) }).waitFor();
+      await playground.finished();
+      return page.locator('#memory-size').inputValue();
+    };
+    const plain = await suggested('log.txt', log);
+    assert.equal(await suggested('log.txt.gz', gzipSync(log)), plain);
+    // A memory that the user has set stays.
+    await playground.setMemory(2, 'KiB');
+    await playground.choose(file('again.txt', log));
+    await page.locator('#answer-scope', { hasText: /^again\.txt, .* 2\sKiB per filter/ }).waitFor();
+    await playground.finished();
+    assert.equal(await page.locator('#memory-size').inputValue(), '2');
+  });
+});
+
 test('formats that are not lines of text are called by their name', async () => {
   const text = 'https://a.example/\n'.repeat(30);
   const utf16 = Buffer.from(text, 'utf16le');
@@ -95,6 +149,7 @@ test('formats that are not lines of text are called by their name', async () => 
       await page.locator('#log-error', { hasText: expected }).waitFor();
       assert.match((await page.locator('#log-error').textContent()) ?? '', new RegExp(`^${name} is `));
     }
+    await assertAccessible(page);
     await playground.choose(file('fine.txt', text));
     await playground.examined();
     assert.equal(await page.locator('#log-error').textContent(), '');

@@ -97,7 +97,7 @@ test('a selected key has the same cells and verdict as in the command line', asy
       } else {
         assert.deepEqual(rows.toSorted(byIndex), cells.toSorted(byIndex), name);
       }
-      await page.getByRole('button', { name: 'Deselect' }).click();
+      await page.getByRole('button', { name: 'Clear selection' }).click();
       await page.locator('#inside-selected').waitFor({ state: 'hidden' });
     }
   });

@@ -32,6 +32,49 @@ test('filters with several memory sizes, and pinned settings', async () => {
   });
 });
 
+for (const width of [1280, 390]) {
+  test(`the points of the map are apart, and the best filters are named: ${width} pixels`, async () => {
+    await visit(
+      async (playground) => {
+        const { page } = playground;
+        await playground.drawMapOfSample();
+        const points = await page.locator('.map-point').evaluateAll((all) =>
+          all.map((point) => {
+            const { left, top, width } = point.getBoundingClientRect();
+            return { x: left + width / 2, y: top + width / 2, radius: Number(point.getAttribute('r')) };
+          }),
+        );
+        assert.equal(points.length, 35);
+        const covered = points.filter((a, index) =>
+          points.slice(index + 1).some((b) => Math.hypot(a.x - b.x, a.y - b.y) < a.radius + b.radius),
+        );
+        assert.deepEqual(covered, []);
+        const frame = await page.locator('.map-drawing').boundingBox();
+        const right = Math.max(...points.map(({ x }) => x)) - (frame?.x ?? 0);
+        assert.ok(right > 0.85 * (frame?.width ?? 0), 'the points use the width');
+        const labels = await page.locator('.map-label').allTextContents();
+        assert.ok(labels.length >= 1 && labels.every((label) => /Bloom/.test(label)), `${labels}`);
+        await page.getByLabel('Axes of the map').selectOption('errors');
+        assert.equal(await page.locator('.map-size').count(), 2);
+        assert.ok((await page.locator('.map-front').count()) >= 1);
+        assert.match(`${await page.locator('.map-label').allTextContents()}`, /KiB/);
+        // Without false negatives there is one axis of errors.
+        for (const name of ['Remove stable', 'Remove rlbsbf', 'Remove word', 'Remove blocked']) {
+          await page.getByRole('button', { name }).click();
+        }
+        await playground.finished();
+        await page.getByLabel('What the map compares').selectOption({ label: 'k of bloom:k=4,layout=shared' });
+        await page.getByRole('button', { name: 'Draw the map' }).click();
+        await page.waitForFunction(() => document.querySelectorAll('.map-point').length > 35);
+        assert.ok(await page.getByLabel('Axes of the map').isHidden());
+        const heights = await page.locator('.map-point').evaluateAll((all) => all.map((point) => point.getAttribute('cy')));
+        assert.ok(new Set(heights).size > 20, `${heights}`);
+      },
+      { width },
+    );
+  });
+}
+
 test('values of a parameter, without impossible settings', async () => {
   await visit(async (playground) => {
     const { page } = playground;
@@ -41,12 +84,11 @@ test('values of a parameter, without impossible settings', async () => {
     await playground.run();
     /** @param {string} label */
     const draw = async (label) => {
-    // The content is loaded when the section comes into view.
-    await page.locator('#map').scrollIntoViewIfNeeded();
+      // The content is loaded when the section comes into view.
+      await page.locator('#map').scrollIntoViewIfNeeded();
       await page.getByLabel('What the map compares').selectOption({ label });
       await page.getByRole('button', { name: 'Draw the map' }).click();
-      await page.getByRole('button', { name: 'Stop' }).waitFor();
-      await page.getByRole('button', { name: 'Draw the map' }).waitFor();
+      await page.locator(`#map-details[data-plan="${label}"]`).waitFor();
       return page.locator('#map-table tbody tr').evaluateAll((rows) =>
         rows.map((row) => ({
           filter: row.getAttribute('data-filter') ?? '',

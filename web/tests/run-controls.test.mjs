@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertAccessible } from './appearance-checks.mjs';
 import { startBrowser } from './browser.mjs';
 import { INITIAL_MEMORY_BITS, SAMPLE_LINES, generateSample, simulate } from './command-line.mjs';
 
@@ -32,6 +33,7 @@ test('a paused run can be stepped and resumed, with the same results', async () 
     assert.ok(paused > 0 && paused < SAMPLE_LINES, `${paused} lines`);
     await page.waitForTimeout(300);
     assert.equal(await shownCount(playground), paused);
+    await assertAccessible(page);
 
     await page.getByRole('button', { name: 'Step' }).click();
     await page.waitForFunction((paused) => {
@@ -79,6 +81,6 @@ test('every formula has a name, and the bits per key are shown', async () => {
     const [row] = await playground.outcomes();
     const bits = INITIAL_MEMORY_BITS / (row?.distinct ?? 0);
     const hint = await page.locator('#memory-hint').innerText();
-    assert.ok(hint.includes(`about ${bits.toFixed(1)} bits per distinct key`), hint);
+    assert.ok(hint.includes(`About ${bits.toFixed(1)} bits per distinct key`), hint);
   });
 });

@@ -34,14 +34,20 @@ function fileOf(address) {
     : join(DIRECTORIES.get('') ?? '', path === '/' ? 'index.html' : path);
 }
 
-/** @returns {Promise<{ origin: string, close(): void }>} */
+/** @returns {Promise<{ origin: string, requests: string[], close(): void }>} */
 export async function serve() {
+  /** @type {string[]} */
+  const requests = [];
   const server = createServer(async (request, response) => {
     try {
+      requests.push(request.url ?? '/');
       const file = fileOf(request.url ?? '/');
       const content = await readFile(file);
       const type = TYPES.get(extname(file)) ?? 'application/octet-stream';
-      response.writeHead(200, { 'content-type': type }).end(content);
+      // As docs/HOSTING.md says.
+      const isHashed = request.url?.startsWith('/assets/') ?? false;
+      const cache = isHashed ? 'public, max-age=31536000, immutable' : 'no-cache';
+      response.writeHead(200, { 'content-type': type, 'cache-control': cache }).end(content);
     } catch {
       response.writeHead(404).end();
     }
@@ -53,6 +59,7 @@ export async function serve() {
   }
   return {
     origin: `http://127.0.0.1:${address.port}`,
+    requests,
     close() {
       server.close();
       server.closeAllConnections();

@@ -265,6 +265,9 @@ test('damaged stores, truncated tar files and other files are reported', async (
     await writeFile(notes, 'nothing to see\n'.repeat(100));
     await playground.chooseStore(createTar('notes.tar', 'notes.txt'));
     await assertRefused(playground, /notes\.tar is not a store: it has no file image\.0/);
+    await writeFile(join(directory, 'paper.pdf'), '%PDF-1.7\n');
+    await playground.chooseStore(join(directory, 'paper.pdf'));
+    await assertRefused(playground, /^paper\.pdf is not a store/);
     await writeFile(join(directory, 'text.tar'), 'nothing to see\n'.repeat(100));
     await playground.chooseStore(join(directory, 'text.tar'));
     await assertRefused(playground, /text\.tar is not a tar file/);

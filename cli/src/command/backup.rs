@@ -10,6 +10,7 @@ use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::local_path;
 use crate::output::Output;
 use crate::standard_error;
 use crate::table::plural;
@@ -40,6 +41,9 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         destination,
         json,
     } = arguments;
+    for path in [&store, &destination] {
+        local_path::check_store("backup", path)?;
+    }
     leftovers::report(&destination, global.quiet);
     let _cleanup = CleanupOnSignal::start();
     let report = backup(&store, &destination).map_err(Failure::store(&store))?;

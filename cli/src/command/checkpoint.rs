@@ -7,6 +7,7 @@ use dedupstore::store::{Durability, OpenOptions};
 
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
+use crate::local_path;
 use crate::standard_error;
 use crate::table::{grouped, plural};
 use crate::wait::Wait;
@@ -24,6 +25,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
+    local_path::check_store("checkpoint", path)?;
     let options = OpenOptions::new().durability(Durability::None);
     let open = || options.open(path);
     let store = arguments.wait.until_free(path, global.quiet, open)?;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::json_bytes;
+use crate::local_path;
 use crate::lookup_time::{KeyTimes, LookupTime, LookupTimeArguments, when_forgotten};
 use crate::output::Output;
 use crate::standard_error;
@@ -50,6 +51,7 @@ Examples:
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
+    local_path::check_store("explain", path)?;
     let mut store = KeyLookup::open(path).map_err(Failure::store(path))?;
     let explanation = Explanation::of(&mut store, &arguments, global.quiet)?;
     let mut output = Output::standard()?;

@@ -27,7 +27,6 @@ use crate::open_store::{self, Opening};
 use crate::remote_address::{RemoteAddress, address_of};
 use crate::remote_backend::RemoteBackend;
 use crate::remote_store::RemoteStore;
-use crate::standard_error;
 use crate::store_backend::StoreBackend;
 use crate::value_parsers;
 use crate::wait::Wait;
@@ -218,11 +217,9 @@ pub fn run(mut arguments: Arguments, global: &GlobalArguments) -> Result<(), Fai
             let mut backend = opening.open(address, *access)?;
             let rule = backend.rule(&key)?;
             let outcome = run.filter(&mut backend, &rule, None);
-            let messages = backend.close();
+            let closed = backend.close();
             let outcome = outcome?;
-            if !global.quiet {
-                messages?.into_iter().for_each(standard_error::message);
-            }
+            closed?;
             (outcome, rule)
         }
         _ if let Some(option) = arguments.redis_option() => {
@@ -351,9 +348,12 @@ impl Arguments {
         let given = given
             .into_iter()
             .find_map(|(is_given, name)| is_given.then_some(name));
-        match given.or_else(|| self.redis_option().filter(|_| others.is_serve)) {
-            Some(option) => Err(Failure::Usage(format!("{option} {}", others.hint))),
-            None => Ok(()),
+        match (given, self.redis_option().filter(|_| others.is_serve)) {
+            (Some(option), _) => Err(Failure::Usage(format!("{option} {}", others.hint))),
+            (None, Some(option)) => Err(Failure::Usage(format!(
+                "{option} is for a store on Redis; this one is on a server of `dedupstore serve`"
+            ))),
+            (None, None) => Ok(()),
         }
     }
 

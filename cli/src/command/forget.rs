@@ -14,6 +14,7 @@ use crate::error::Failure;
 use crate::input::{Block, Inputs};
 use crate::key_arguments::KeyArguments;
 use crate::key_report::{KeyReport, Print, Words};
+use crate::local_path;
 use crate::machine_clock::{TimeSource, unix_seconds};
 use crate::missing_keys;
 use crate::standard_error;
@@ -76,6 +77,7 @@ const WORDS: Words = Words {
 const BATCH: usize = 1024;
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
+    local_path::check_store("forget", &arguments.store)?;
     let inputs = Inputs::check(Vec::new())?;
     let inputs = match global.quiet {
         true => inputs.without_output(),

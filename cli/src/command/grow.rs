@@ -9,6 +9,7 @@ use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::local_path;
 use crate::standard_error;
 use crate::table::{grouped, percent};
 use crate::value_parsers::{self, show_bits};
@@ -46,6 +47,7 @@ Example:
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
+    local_path::check_store("grow", path)?;
     leftovers::report(path, global.quiet);
     let _cleanup = CleanupOnSignal::start();
     let memory_bits = arguments.memory.saturating_mul(8);

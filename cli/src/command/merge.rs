@@ -10,6 +10,7 @@ use crate::cleanup::CleanupOnSignal;
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::local_path;
 use crate::standard_error;
 use crate::table::{percent, plural};
 use crate::value_parsers;
@@ -46,6 +47,9 @@ pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure
         destination,
         stores,
     } = arguments;
+    for path in stores.iter().chain([&destination]) {
+        local_path::check_store("merge", path)?;
+    }
     leftovers::report(&destination, global.quiet);
     let _cleanup = CleanupOnSignal::start();
     let report = merge(&destination, &stores)?;

@@ -97,8 +97,12 @@ fn repair_remote(address: RemoteAddress, arguments: Arguments, quiet: bool) -> R
             plural(failures.len() as u64, "slice")
         )));
     }
+    let inputs = match arguments.from.is_empty() {
+        true => None,
+        false => Some(Inputs::check(arguments.from)?),
+    };
     let mut rebuild = store.begin_rebuild().map_err(failed)?;
-    if !arguments.from.is_empty() {
+    if let Some(inputs) = inputs {
         let rule = cluster_backend::key_rule(&store, &KeyOptions::default())?;
         let (hasher, mut reader) = (store.hasher(), KeyReader::of(rule.clone()));
         let mut batch = |lines: &mut dyn Iterator<Item = Line<'_>>| {
@@ -110,7 +114,6 @@ fn repair_remote(address: RemoteAddress, arguments: Arguments, quiet: bool) -> R
             let set = |keys| store.rebuild_batch(&mut rebuild, keys).map_err(failed);
             batches.try_for_each(set)
         };
-        let inputs = Inputs::check(arguments.from)?;
         inputs.for_each_block(rule.line_end.byte(), |block| match block {
             Block::Lines(mut lines) => batch(&mut lines),
             Block::Unterminated(line) => batch(&mut std::iter::once(line)),

@@ -17,6 +17,7 @@ use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::filter_arguments::FilterArguments;
 use crate::filter_choice::WindowQuestion;
+use crate::local_path;
 use crate::open_store::is_store;
 use crate::reserved_filter;
 use crate::server_log::{self, LogFormat};
@@ -142,6 +143,9 @@ Examples:
   dedupstore filter redis://127.0.0.1:6379/links links.txt > new.txt";
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
+    for path in &arguments.paths {
+        local_path::check_store("serve", path)?;
+    }
     let settings = settings(&arguments, global.quiet)?;
     raise_file_limit();
     // Half-made stores are removed if a signal ends the process while it opens the first ones.

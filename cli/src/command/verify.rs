@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::GlobalArguments;
 use crate::error::Failure;
 use crate::leftovers;
+use crate::local_path;
 use crate::output::Output;
 use crate::standard_error;
 use crate::table::plural;
@@ -34,6 +35,7 @@ pub struct Arguments {
 
 pub fn run(arguments: Arguments, global: &GlobalArguments) -> Result<(), Failure> {
     let path = &arguments.store;
+    local_path::check_store("verify", path)?;
     leftovers::report(path, global.quiet);
     let verify = || verify(path);
     let findings = match arguments.wait.until_free(path, global.quiet, verify) {

@@ -4,26 +4,23 @@ use super::sample_mask::SampleMask;
 use super::{Filter, LoggedObservations, Observation, Registers, Verdict};
 use crate::prefetch;
 use crate::region::Region;
-use crate::rng::Generator;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{LineVectors, VectorWork, Vectors};
 
-/// How many observations ahead memory is prefetched: far enough to hide the latency of main
-/// memory while many requests are in flight, near enough that the cache line is still in the
-/// second-level cache when it is used. In WebAssembly a prefetch is a real read, which has
+/// How many observations ahead memory is prefetched: far enough that as many requests are in flight
+/// as the processor can wait for, near enough that the cache line is still in the second-level cache
+/// when it is used, or in the first-level cache if the memory is small. On an AMD EPYC (Zen 5),
+/// `blocked` takes 7.7 ns per key in 256 MiB with 32, 5.7 with 64, and 5.1 with 96 and with 128. In WebAssembly a prefetch is a real read, which has
 /// finished when the program continues.
-pub(super) const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 32 };
+pub(super) const LOOKAHEAD: usize = if cfg!(target_family = "wasm") { 0 } else { 96 };
 /// How many observations ahead dependent memory is prefetched.
 const DEPENDENT_LOOKAHEAD: usize = LOOKAHEAD / 2;
 
-/// Returns for how many observations in a row memory is prefetched. A prefetch instruction
-/// works wherever it stands. The reads that replace it in WebAssembly must stand together, so
-/// that the processor can execute many of them at once.
+/// Returns for how many observations in a row memory is prefetched in WebAssembly. A prefetch
+/// instruction works wherever it stands. The reads that replace it in WebAssembly must stand
+/// together, so that the processor can execute many of them at once.
 fn prefetch_burst(filter: &impl Filter) -> usize {
-    match cfg!(target_family = "wasm") {
-        true => (64 / filter.cache_lines_touched() as usize).max(1),
-        false => 1,
-    }
+    (64 / filter.cache_lines_touched() as usize).max(1)
 }
 
 /// A loop over a batch for any filter of a type.
@@ -148,51 +145,85 @@ fn observe_all<F: Filter, R: Region + ?Sized>(
     let start = registers.generator();
     let generator_at = |index: usize| start.ahead(index as u64 * filter.draws());
     let worthwhile = prefetch::is_worthwhile(region.bytes().len());
-    let later = |index: usize| observations.get(index).filter(|_| worthwhile);
-    let first = observations.iter().take(LOOKAHEAD);
-    for (i, observation) in first.filter(|_| worthwhile).enumerate() {
-        prefetch_for(filter, region, generator_at(i), Some(observation));
+    let mask = sample.mask();
+    if worthwhile {
+        for (i, key) in observations.iter().take(LOOKAHEAD).enumerate() {
+            filter.prefetch(region.bytes(), generator_at(i), key.fingerprint);
+        }
     }
     // Dependent memory of the first keys is not prefetched: what it depends on has not arrived.
-    let burst = prefetch_burst(filter);
     let mut new = 0;
     let mut first = 0;
     while first < observations.len() {
-        for i in first..first + burst {
-            let index = i + LOOKAHEAD;
-            prefetch_for(filter, region, generator_at(index), later(index));
+        let segment = Segment::starting_at(filter, observations, first);
+        if segment.prefetch_before && worthwhile {
+            for (i, key) in (first..).zip(segment.keys) {
+                filter.prefetch(region.bytes(), generator_at(i), key.fingerprint);
+            }
+            for (i, key) in (first..).zip(segment.keys) {
+                let generator = generator_at(i);
+                filter.prefetch_dependent(region.bytes(), registers, generator, key.fingerprint);
+            }
         }
-        for i in first..first + burst {
-            if let Some(soon) = later(i + DEPENDENT_LOOKAHEAD) {
+        let ahead = segment.later.iter().zip(segment.soon);
+        let verdicts = &mut verdicts[first..];
+        let keys = segment.keys.iter().zip(verdicts).zip(ahead);
+        for (i, ((&observation, known), (later, soon))) in (first..).zip(keys) {
+            if !segment.prefetch_before && worthwhile {
+                let generator = generator_at(i + LOOKAHEAD);
+                filter.prefetch(region.bytes(), generator, later.fingerprint);
                 let generator = generator_at(i + DEPENDENT_LOOKAHEAD);
                 filter.prefetch_dependent(region.bytes(), registers, generator, soon.fingerprint);
             }
-        }
-        for i in first..(first + burst).min(observations.len()) {
-            let observation = observations[i];
             let verdict = filter.observe(region, registers, generator_at(i), observation);
-            verdicts[i] = verdict;
+            *known = verdict;
             registers.count_observation();
-            sample.check(i, observation.fingerprint);
+            if observation.fingerprint.0 & mask == 0 {
+                sample.collect(i);
+            }
             new += u64::from(verdict == Verdict::New);
         }
-        first += burst;
+        first += segment.keys.len();
     }
     registers.count_new(new, generator_at(observations.len()));
     shared.clone_from(registers);
 }
 
-/// Prefetches memory for an observation. A closure would not be inlined if the filter computes much
-/// for it, and not be compiled for the instructions of the loop.
-#[inline(always)]
-fn prefetch_for<F: Filter, R: Region + ?Sized>(
-    filter: &F,
-    region: &R,
-    generator: Generator,
-    observation: Option<&Observation>,
-) {
-    if let Some(it) = observation {
-        filter.prefetch(region.bytes(), generator, it.fingerprint);
+/// Observations in a row, with those for which memory is prefetched meanwhile. There is one for
+/// each, so that the loop needs no test for the end of the batch.
+struct Segment<'a> {
+    keys: &'a [Observation],
+    later: &'a [Observation],
+    soon: &'a [Observation],
+    /// Memory for the keys themselves is prefetched, before the first of them.
+    prefetch_before: bool,
+}
+
+impl<'a> Segment<'a> {
+    #[inline(always)]
+    fn starting_at(filter: &impl Filter, batch: &'a [Observation], first: usize) -> Self {
+        let prefetch_before = cfg!(target_family = "wasm");
+        let end = match batch.len().saturating_sub(LOOKAHEAD) {
+            _ if prefetch_before => batch.len().min(first + prefetch_burst(filter)),
+            end if end > first => end,
+            _ => batch.len(),
+        };
+        let keys = &batch[first..end];
+        let later = match end + LOOKAHEAD <= batch.len() {
+            true => &batch[first + LOOKAHEAD..end + LOOKAHEAD],
+            // Past the end of the batch, there is nothing to prefetch: these are there already.
+            false => keys,
+        };
+        let soon = match end + DEPENDENT_LOOKAHEAD <= batch.len() {
+            true => &batch[first + DEPENDENT_LOOKAHEAD..end + DEPENDENT_LOOKAHEAD],
+            false => keys,
+        };
+        Segment {
+            keys,
+            later,
+            soon,
+            prefetch_before,
+        }
     }
 }
 

@@ -20,6 +20,8 @@ filters! {
     rlbsbf::Rlbsbf,
     blocked::Blocked,
     #[cfg(feature = "all-filters")]
+    split::Split,
+    #[cfg(feature = "all-filters")]
     slot::Slot,
     #[cfg(feature = "all-filters")]
     recent::Recent,
@@ -68,6 +70,7 @@ mod bit_partitions;
 mod bloom_rate;
 mod buffer_table;
 mod cache_lines;
+mod capped_lines;
 mod cell_layout;
 mod citation;
 mod clearing_bloom;
@@ -149,6 +152,8 @@ mod window_registers;
 mod window_union;
 
 pub(crate) use batch::observe_one;
+#[doc(hidden)]
+pub use capped_lines::{CappedLines, Places};
 pub use cell_layout::CellLayout;
 pub use citation::Citation;
 pub(crate) use clock_guard::ClockGuard;

@@ -58,10 +58,9 @@ impl Rows {
         (u128::from(row) << 64).div_ceil(u128::from(self.count))
     }
 
-    /// Returns the first byte of a row in a part that begins with `first_row`.
-    #[inline(always)]
-    pub(crate) fn byte_of(&self, row: u64, first_row: u64) -> usize {
-        ((row - first_row) * self.bits / 8) as usize
+    /// Returns how many bytes the first `count` rows take.
+    pub(crate) fn bytes_of(&self, count: u64) -> u64 {
+        (u128::from(count) * u128::from(self.bits) / 8) as u64
     }
 }
 

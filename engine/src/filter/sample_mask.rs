@@ -4,8 +4,6 @@
 //! the processor waits for memory. A separate pass would cost several percent of the time of
 //! the fastest filter.
 
-use crate::fingerprint::Fingerprint;
-
 /// Collects the indices of the observations whose fingerprint has none of the mask's bits set.
 #[derive(Debug)]
 pub(crate) struct SampleMask {
@@ -30,16 +28,16 @@ impl SampleMask {
         SampleMask::new(u64::MAX)
     }
 
-    /// Collects the index of an observation if its fingerprint matches.
-    #[inline(always)]
-    pub fn check(&mut self, index: usize, fingerprint: Fingerprint) {
-        if fingerprint.0 & self.mask == 0 {
-            self.collect(index);
-        }
+    /// Returns the mask. A loop that tests the fingerprints itself keeps it in a register of the
+    /// processor.
+    pub fn mask(&self) -> u64 {
+        self.mask
     }
 
+    /// Collects the index of an observation whose fingerprint matches.
+    #[cold]
     #[inline(never)]
-    fn collect(&mut self, index: usize) {
+    pub fn collect(&mut self, index: usize) {
         self.indices.push(self.offset + index);
     }
 
@@ -52,10 +50,6 @@ impl SampleMask {
 /// What several threads need to collect one batch.
 #[cfg(not(target_family = "wasm"))]
 impl SampleMask {
-    pub fn mask(&self) -> u64 {
-        self.mask
-    }
-
     /// Sets the position in the batch of the part whose observations come next.
     pub fn set_offset(&mut self, offset: usize) {
         self.offset = offset;

@@ -14,8 +14,9 @@ use crate::workers::Workers;
 const SHORTEST_BATCH: usize = 2048;
 /// After so many keys, the threads wait for each other, which takes as long as many keys.
 const LONGEST_BATCH: usize = 1 << 20;
-/// A thread looks for its own keys among so many at a time, which stay in its first-level cache.
-const BLOCK: usize = 1 << 11;
+/// A thread looks for its own keys among so many at a time, which stay in its second-level cache.
+/// In shorter blocks it would wait more often for the first keys, which nothing has prefetched.
+const BLOCK: usize = 1 << 13;
 /// How many keys are observed one by one before trying again whether the filter is row-local.
 const KEYS_IN_A_ROW: usize = 64;
 
@@ -105,18 +106,20 @@ fn observe_in_parts<F: Filter + Sync>(
     let parts = rows.divide(region, work.len());
     let used = parts.len();
     let mask = sample.mask();
-    verdicts.fill(Verdict::Seen);
     // The first thread is the caller's, which writes its verdicts to their place.
     let mut own_verdicts = Some(&mut *verdicts);
     let tasks = parts.into_iter().zip(&mut *work).map(|(part, work)| {
         work.start(&before);
-        let verdicts = match own_verdicts.take() {
-            Some(verdicts) => verdicts,
-            None => work.verdicts.start(observations.len()),
-        };
-        (part, &mut work.own, verdicts)
+        (part, &mut work.own, &mut work.verdicts, own_verdicts.take())
     });
-    workers.run(tasks.collect::<Vec<_>>(), |(part, own, verdicts)| {
+    workers.run(tasks.collect::<Vec<_>>(), |(part, own, other, verdicts)| {
+        let verdicts = match verdicts {
+            Some(verdicts) => {
+                verdicts.fill(Verdict::Seen);
+                verdicts
+            }
+            None => other.start(observations.len()),
+        };
         observe_part(filter, rows, part, observations, mask, own, verdicts);
     });
     let work = &work[..used];
@@ -203,18 +206,22 @@ fn observe_own<F: Filter>(
         positions,
         registers: before,
         sampled,
-        new,
+        new: all_new,
     } = own;
+    let mut new = 0;
     // A copy of which no one else knows, as in `batch.rs`.
     let registers = &mut before.clone();
     let start = registers.generator();
+    // A byte of the key's row, found without the row itself.
+    let (all_bytes, first_byte) = (rows.bytes_of(rows.count), rows.bytes_of(first_row));
     let blocks = observations.chunks(BLOCK).zip(verdicts.chunks_mut(BLOCK));
     for (index, (block, verdicts)) in blocks.enumerate() {
         let offset = index * BLOCK;
         let own = positions.select(&fingerprints, block);
         let ask = |bytes: &[u8], position: u32| {
-            let row = reduce(block[position as usize].fingerprint.0, rows.count);
-            prefetch(bytes, rows.byte_of(row, first_row));
+            let fingerprint = block[position as usize].fingerprint.0;
+            let byte = reduce(fingerprint, all_bytes).wrapping_sub(first_byte);
+            prefetch(bytes, byte as usize);
         };
         let first = own.iter().take(LOOKAHEAD);
         first.for_each(|&position| ask(bytes, position));
@@ -229,11 +236,12 @@ fn observe_own<F: Filter>(
             let verdict =
                 filter.observe_in_rows(bytes, first_row, registers, generator, observation);
             verdicts[position] = verdict;
-            *new += u64::from(verdict == Verdict::New);
+            new += u64::from(verdict == Verdict::New);
             if observation.fingerprint.0 & sample_mask == 0 {
                 sampled.push(at);
             }
         }
     }
+    *all_new = new;
     before.clone_from(registers);
 }

@@ -3,14 +3,16 @@
 
 use std::arch::x86_64::{
     __m256i, _mm_add_epi64, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_unpackhi_epi64,
-    _mm256_add_epi8, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi8, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_or_si256,
+    _mm256_add_epi8, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_pd,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_cmpgt_epi64,
+    _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_pd, _mm256_or_si256,
     _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi64x, _mm256_setr_epi8,
-    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srl_epi64,
-    _mm256_srli_epi16, _mm256_storeu_si256, _mm256_testz_si256, _mm256_xor_si256,
+    _mm256_setr_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sllv_epi64,
+    _mm256_srl_epi64, _mm256_srli_epi16, _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_storeu_si256,
+    _mm256_testz_si256, _mm256_xor_si256,
 };
 
-use super::{LineVectors, VectorWork, Vectors};
+use super::{LineVectors, VectorWork, Vectors, words_of};
 
 /// Proves that the processor has AVX2: Intel since Haswell, AMD since Excavator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,15 @@ with_avx2! {
         _mm_cvtsi128_si32(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums))) as u32
     }
 
+    fn has_word_above(bits: Halves, most: u32) -> bool {
+        let most = _mm256_set1_epi64x(i64::from(most));
+        let above = bits.map(|half| {
+            let counts = _mm256_sad_epu8(byte_counts(half), _mm256_setzero_si256());
+            _mm256_cmpgt_epi64(counts, most)
+        });
+        !is_zero(above)
+    }
+
     /// Counts the set bits of each byte, by a table of those of four bits.
     fn byte_counts(bits: __m256i) -> __m256i {
         let table = _mm256_setr_epi8(
@@ -124,6 +135,28 @@ with_avx2! {
     /// Returns the bit whose position is in the nine bits of every lane from `shift` on.
     fn bit_at(number: Halves, shift: u32) -> Halves {
         shifted_to(1, number, shift, 511)
+    }
+
+    fn one_per_word(count: u32, number: u64) -> Halves {
+        let words = _mm256_set1_epi64x(i64::from(words_of(count, number)));
+        let half = |shifts: __m256i, bits_of_words: __m256i| {
+            let positions = _mm256_srlv_epi64(splat(number)[0], shifts);
+            let positions = _mm256_and_si256(positions, _mm256_set1_epi64x(63));
+            let chosen = _mm256_cmpeq_epi64(_mm256_and_si256(words, bits_of_words), bits_of_words);
+            _mm256_sllv_epi64(_mm256_srli_epi64::<63>(chosen), positions)
+        };
+        [
+            half(_mm256_setr_epi64x(58, 52, 46, 40), _mm256_setr_epi64x(1, 2, 4, 8)),
+            half(_mm256_setr_epi64x(34, 28, 22, 16), _mm256_setr_epi64x(16, 32, 64, 128)),
+        ]
+    }
+
+    fn words_in_use(bits: Halves) -> u32 {
+        let unused = bits.map(|half| {
+            let is_zero = _mm256_cmpeq_epi64(half, _mm256_setzero_si256());
+            _mm256_movemask_pd(_mm256_castsi256_pd(is_zero)).count_ones()
+        });
+        8 - unused[0] - unused[1]
     }
 
     /// Returns the four bits whose position is in the seven bits of every lane from `shift` + 2 on.

@@ -3,13 +3,14 @@
 
 use std::arch::x86_64::{
     __m512i, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_movm_epi8, _mm_sad_epu8, _mm_setzero_si128,
-    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cvtepi64_epi8,
-    _mm512_loadu_si512, _mm512_or_si512, _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi64,
-    _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srl_epi64,
-    _mm512_srli_epi16, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
+    _mm512_and_si512, _mm512_andnot_si512, _mm512_broadcast_i32x4, _mm512_cmpgt_epu64_mask,
+    _mm512_cvtepi64_epi8, _mm512_loadu_si512, _mm512_maskz_sllv_epi64, _mm512_or_si512,
+    _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_setr_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srl_epi64, _mm512_srli_epi16,
+    _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
-use super::{LineVectors, VectorWork, Vectors};
+use super::{LineVectors, VectorWork, Vectors, words_of};
 
 /// Proves that the processor has AVX-512 with VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4.
 /// These do not lower their frequency for it.
@@ -78,6 +79,11 @@ with_avx512! {
         _mm_cvtsi128_si32(_mm_sad_epu8(counts, _mm_setzero_si128())) as u32
     }
 
+    fn has_word_above(bits: __m512i, most: u32) -> bool {
+        let counts = _mm512_popcnt_epi64(bits);
+        _mm512_cmpgt_epu64_mask(counts, _mm512_set1_epi64(i64::from(most))) != 0
+    }
+
     fn zero() -> __m512i {
         _mm512_setzero_si512()
     }
@@ -89,6 +95,17 @@ with_avx512! {
     /// Returns the bit whose position is in the nine bits of every lane from `shift` on.
     fn bit_at(number: __m512i, shift: u32) -> __m512i {
         shifted_to(1, number, shift, 511)
+    }
+
+    fn one_per_word(count: u32, number: u64) -> __m512i {
+        let shifts = _mm512_setr_epi64(58, 52, 46, 40, 34, 28, 22, 16);
+        let positions = _mm512_srlv_epi64(splat(number), shifts);
+        let positions = _mm512_and_si512(positions, splat(63));
+        _mm512_maskz_sllv_epi64(words_of(count, number), splat(1), positions)
+    }
+
+    fn words_in_use(bits: __m512i) -> u32 {
+        u32::from(_mm512_test_epi64_mask(bits, bits)).count_ones()
     }
 
     /// Returns the four bits whose position is in the seven bits of every lane from `shift` + 2 on.

@@ -9,10 +9,12 @@
 //! = (1 − L)·b. The bit of a known key is still set after n insertions with probability L + (1 −
 //! L)·e^−(b + φk/512)n.
 
+use super::CACHE_LINE_BITS;
 use super::poisson;
 use super::power::power;
 use super::prediction::{Formula, PredictedPoint, Prediction, Trust, positions, step_of};
 use super::workload::Workload;
+use crate::filter::{CappedLines, Places};
 
 /// How many classes of cache lines are distinguished, by their number of keys.
 const KINDS: usize = 20;
@@ -23,14 +25,29 @@ pub(super) struct Blocked {
     pub lines: f64,
     pub line_bits: f64,
     pub k: f64,
+    /// A key has at most one bit in each word, so its bits are different ones.
+    pub is_split: bool,
     /// The share of a cache line's bits above which it forgets.
     pub cap: f64,
 }
 
 impl Blocked {
+    pub fn of<P: Places>(filter: &CappedLines<P>, is_split: bool) -> Self {
+        Blocked {
+            lines: filter.lines() as f64,
+            line_bits: CACHE_LINE_BITS,
+            k: filter.k().into(),
+            is_split,
+            cap: f64::from(filter.cap_percent()) / 100.0,
+        }
+    }
+
     /// Returns the logarithm of the probability that an insertion leaves a clear bit clear.
     fn kept(&self) -> f64 {
-        self.k * libm::log1p(-1.0 / self.line_bits)
+        match self.is_split {
+            true => libm::log1p(-self.k / self.line_bits),
+            false => self.k * libm::log1p(-1.0 / self.line_bits),
+        }
     }
 
     /// Returns the load at which a cache line stays: the cap, or the load at which clearing

@@ -59,15 +59,9 @@ pub fn predict(spec: &FilterSpec, memory_bits: u64, workload: &Workload) -> Opti
             stable.predict(workload)
         }
         AnyFilter::Rlbsbf(it) => bits::rlbsbf(workload, it.k().into(), cells),
-        AnyFilter::Blocked(it) => {
-            let blocked = blocked::Blocked {
-                lines: it.lines() as f64,
-                line_bits: CACHE_LINE_BITS,
-                k: it.k().into(),
-                cap: f64::from(it.cap_percent()) / 100.0,
-            };
-            blocked.predict(workload)
-        }
+        AnyFilter::Blocked(it) => blocked::Blocked::of(it, false).predict(workload),
+        #[cfg(feature = "all-filters")]
+        AnyFilter::Split(it) => blocked::Blocked::of(it, true).predict(workload),
         #[cfg(feature = "all-filters")]
         AnyFilter::Slot(it) => quotient::slot(workload, cells, it.values() as f64),
         #[cfg(feature = "all-filters")]

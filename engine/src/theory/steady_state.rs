@@ -21,7 +21,7 @@ use super::power::power;
 use super::quotient;
 use super::workload::Workload;
 use super::{CACHE_LINE_BITS, predict};
-use crate::filter::{AnyFilter, FilterSpec};
+use crate::filter::{AnyFilter, CappedLines, FilterSpec, Places};
 
 /// What a filter becomes if new keys never end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,10 +67,9 @@ pub fn long_run(spec: &FilterSpec, memory_bits: u64) -> LongRun {
         AnyFilter::Rlbsbf(it) => cleared(it.k().into(), |load| load * load),
         #[cfg(feature = "all-filters")]
         AnyFilter::Rsbf(it) => all_of(0.5 + it.load_above_half(), it.k().into()),
-        AnyFilter::Blocked(it) => {
-            let cap_bits = CACHE_LINE_BITS * f64::from(it.cap_percent()) / 100.0;
-            capped(it.k().into(), libm::floor(cap_bits))
-        }
+        AnyFilter::Blocked(it) => capped_lines(it),
+        #[cfg(feature = "all-filters")]
+        AnyFilter::Split(it) => capped_lines(it),
         #[cfg(feature = "all-filters")]
         AnyFilter::Sqf(it) if !filter.requires_numeric_keys() => {
             let rows = quotient::Rows::new(it.rows() as f64, it.k() as f64, it.remainder_bits());
@@ -124,6 +123,11 @@ pub(super) fn balanced_load(k: f64, clears: impl Fn(f64) -> f64) -> f64 {
         }
     }
     high
+}
+
+fn capped_lines<P: Places>(filter: &CappedLines<P>) -> SteadyState {
+    let cap_bits = CACHE_LINE_BITS * f64::from(filter.cap_percent()) / 100.0;
+    capped(filter.k().into(), libm::floor(cap_bits))
 }
 
 /// Cache lines that clear bits above a number of set bits.

@@ -133,6 +133,10 @@ const COMMANDS: &[Command] = &[
 /// Carries out a request.
 pub fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow {
     let name = arguments.get(0);
+    if is_http(name) {
+        context.session.closing = true;
+        return Flow::Next;
+    }
     let is_named = |command: &&Command| name.eq_ignore_ascii_case(command.name.as_bytes());
     let Some(command) = COMMANDS.iter().find(is_named) else {
         let text = format!("ERR unknown command '{}'", printable(name));
@@ -158,6 +162,15 @@ pub fn run(context: &mut Context<'_>, arguments: Arguments<'_>) -> Flow {
         return session::enqueue(context, arguments);
     }
     (command.run)(context, arguments)
+}
+
+/// Returns whether a line comes from an HTTP client. A page in a browser can let it send a request to
+/// a server on the same machine, whose body would be carried out as commands. Redis, too, closes such
+/// a connection.
+fn is_http(name: &[u8]) -> bool {
+    [&b"post"[..], b"host:"]
+        .iter()
+        .any(|word| name.eq_ignore_ascii_case(word))
 }
 
 /// Answers with an error. It also spoils a transaction.

@@ -98,7 +98,10 @@ impl EventLoop {
             from = to;
         }
         if let Some(failure) = &batch.failure {
-            (self.settings.log)("store failed", &[("error", failure.clone())]);
+            let store = self.stores.get(number);
+            let name = store.map_or_else(String::new, |it| it.name.escape_ascii().to_string());
+            let fields = [("store", name), ("error", failure.clone())];
+            (self.settings.log)("request failed", &fields);
         }
         batch.clear();
         if let Some(store) = self.stores.get(number) {

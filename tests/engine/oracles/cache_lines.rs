@@ -21,8 +21,18 @@ fn nine_bit_numbers(count: u64, mut next_word: impl FnMut() -> u64) -> Vec<u64> 
     numbers
 }
 
+/// Returns k positions, each in another word of 64 bits: six bits per word, from the top, and three
+/// bits for the first word.
+fn one_per_word(k: u64, number: u64) -> Vec<u64> {
+    let first = number >> 13 & 7;
+    let words = (first..first + k).map(|word| word % 8);
+    let in_word = |word: u64| number >> (58 - 6 * word) & 63;
+    words.map(|word| 64 * word + in_word(word)).collect()
+}
+
 pub struct Blocked {
     k: u64,
+    is_split: bool,
     cap_bits: u64,
     lines: Vec<BTreeSet<u64>>,
 }
@@ -31,8 +41,23 @@ impl Blocked {
     pub fn new(spec: &Parameters, memory_bits: u64) -> Self {
         Blocked {
             k: spec.number("k"),
+            is_split: false,
             cap_bits: spec.number("cap") * CACHE_LINE_BITS / 100,
             lines: vec![BTreeSet::new(); (memory_bits / CACHE_LINE_BITS) as usize],
+        }
+    }
+
+    pub fn split(spec: &Parameters, memory_bits: u64) -> Self {
+        Blocked {
+            is_split: true,
+            ..Blocked::new(spec, memory_bits)
+        }
+    }
+
+    fn positions(&self, mut next_number: impl FnMut() -> u64) -> Vec<u64> {
+        match self.is_split {
+            true => one_per_word(self.k, next_number()),
+            false => nine_bit_numbers(self.k, next_number),
         }
     }
 }
@@ -41,18 +66,18 @@ impl Oracle for Blocked {
     fn observe(&mut self, key: Fingerprint, draws: Generator) -> Verdict {
         let mut probes = key.probes();
         let line = probes.next_below(self.lines.len() as u64) as usize;
+        let own = self.positions(|| probes.next_bits());
+        let mut index = 0;
+        let drawn = self.positions(|| {
+            index += 1;
+            draws.draw(index - 1)
+        });
         let line = &mut self.lines[line];
-        let own = nine_bit_numbers(self.k, || probes.next_bits());
         if own.iter().all(|at| line.contains(at)) {
             return Verdict::Seen;
         }
         if line.len() as u64 > self.cap_bits {
-            let mut index = 0;
-            let next_draw = || {
-                index += 1;
-                draws.draw(index - 1)
-            };
-            for at in nine_bit_numbers(self.k, next_draw) {
+            for at in drawn {
                 line.remove(&at);
             }
         }
@@ -61,7 +86,10 @@ impl Oracle for Blocked {
     }
 
     fn draws(&self) -> u64 {
-        self.k.div_ceil(7)
+        match self.is_split {
+            true => 1,
+            false => self.k.div_ceil(7),
+        }
     }
 
     fn occupied(&self) -> u64 {

@@ -85,6 +85,7 @@ fn oracle(filter: &FilterSpec, memory_bits: u64) -> Option<Box<dyn Oracle>> {
         "counting" => Box::new(counters::Counting::new(&spec, memory_bits)),
         "quotient" => Box::new(fingerprint_tables::Quotient::new(&spec, memory_bits)),
         "blocked" => Box::new(cache_lines::Blocked::new(&spec, memory_bits)),
+        "split" => Box::new(cache_lines::Blocked::split(&spec, memory_bits)),
         "aging" => Box::new(cache_lines::Aging::new(&spec, memory_bits)),
         "recent" => Box::new(cache_lines::RankedLists::recent(&spec, memory_bits)),
         "word" => Box::new(cache_lines::RankedLists::word(&spec, memory_bits)),

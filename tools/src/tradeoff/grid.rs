@@ -56,6 +56,9 @@ fn bits() -> Vec<String> {
         texts.push(format!("bloom:k={k}"));
         texts.extend([50, 60, 70, 85, 100].map(|cap| format!("blocked:k={k},cap={cap}")));
     }
+    for k in [2, 4, 6, 8] {
+        texts.extend([50, 70, 85, 100].map(|cap| format!("split:k={k},cap={cap}")));
+    }
     texts.extend([2, 5].map(|k| format!("bloom:k={k},layout=partitioned")));
     texts.extend([1, 2, 3].map(|k| format!("counting:k={k},bits=2")));
     for fpr in [0.0001, 0.001, 0.01, 0.1, 0.3] {

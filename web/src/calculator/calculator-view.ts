@@ -3,8 +3,15 @@
 
 import type { CalculatorResult } from '../engine/query-protocol.js';
 import type { QueryClient } from '../engine/queries.js';
-import { create, find, specText } from '../ui/element.js';
-import { formatBytes, formatCount, formatDigits, formatShare } from '../ui/number-format.js';
+import { create, filterName, find } from '../ui/element.js';
+import {
+  formatBytes,
+  formatCount,
+  formatCounted,
+  formatDigits,
+  formatShare,
+  formatShareTick,
+} from '../ui/number-format.js';
 import { parseBytes, parseCount, parseShare } from '../ui/number-parse.js';
 import type { CalculatedFilter, CalculatorInput } from '../wasm/dedupstore_wasm.js';
 import type { CalculatorHost } from './view.js';
@@ -166,18 +173,19 @@ export class CalculatorView {
     const best = [...calculated].sort(better(given));
     this.#answer.replaceChildren(...(best[0] === undefined ? ['No filter can do that.'] : sentence(given, best[0])));
     this.#scroll.hidden = best.length === 0;
+    this.#scroll.classList.toggle('keys-given', given.keys !== null);
     this.#rows.replaceChildren(...best.map((it) => this.#row(it)));
     this.#impossible.textContent =
       impossible.length === 0 ? '' : `Not possible with these numbers: ${impossible.join(', ')}.`;
   }
 
   #row(it: CalculatedFilter): HTMLElement {
-    const use = create('button', { type: 'button', class: 'quiet', 'aria-label': `Use ${it.filter}` }, 'Use');
+    const use = create('button', { type: 'button', class: 'quiet', 'aria-label': `Use ${it.name}` }, 'Use');
     use.addEventListener('click', () => this.#host.use({ filter: it.filter, memoryBits: it.memoryBits }));
     return create(
       'tr',
       { 'data-filter': it.filter, title: `Formula: ${it.by}` },
-      create('th', { scope: 'row' }, specText(it.filter)),
+      create('th', { scope: 'row' }, filterName(it)),
       create('td', {}, formatCount(it.keys)),
       create('td', {}, formatBytes(it.memoryBits / 8)),
       create('td', {}, formatDigits(it.memoryBits / it.keys)),
@@ -198,12 +206,13 @@ function better(given: CalculatorInput): (a: CalculatedFilter, b: CalculatedFilt
 }
 
 function sentence(given: CalculatorInput, best: CalculatedFilter): (Node | string)[] {
-  const filter = specText(best.filter);
-  const [keys, memory] = [formatCount(best.keys), formatBytes(best.memoryBits / 8)];
+  const filter = filterName(best);
+  const [keys, memory] = [formatCounted(best.keys, 'key'), formatBytes(best.memoryBits / 8)];
+  const limit = `at most ${formatShareTick(given.error ?? 0)} wrong answers`;
   if (given.keys === null) {
-    return [`${memory} hold ${keys} keys with at most ${formatShare(given.error)} errors: `, filter, '.'];
+    return [`${memory} is enough for ${keys} with ${limit}: `, filter, '.'];
   }
   return given.memoryBits === null
-    ? [`${keys} keys with at most ${formatShare(given.error)} errors need ${memory}: `, filter, '.']
-    : [`${keys} keys in ${memory}: ${formatShare(Math.max(best.fpr, best.fnr))} errors with `, filter, '.'];
+    ? [`${keys} with ${limit}: ${memory} is enough, with `, filter, '.']
+    : [`${keys} in ${memory}: ${formatShare(Math.max(best.fpr, best.fnr))} wrong answers with `, filter, '.'];
 }

@@ -1,11 +1,11 @@
 // The memory that filters need on the log of the page for few enough errors.
 
-import { create, find, specText, withCode } from '../ui/element.js';
+import { create, filterName, find, withCode } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
-import { MISSING, formatBytes, formatCount, formatShare } from '../ui/number-format.js';
+import { MISSING, formatBytes, formatCount, formatShare, formatShareTick } from '../ui/number-format.js';
 import { parseShare } from '../ui/number-parse.js';
-import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
 import { MemoryFinder } from './memory-finder.js';
+import type { FoundMemory } from './protocol.js';
 import type { CalculatorHost } from './view.js';
 
 export class LogMemoryView {
@@ -40,7 +40,7 @@ export class LogMemoryView {
       return;
     }
     const { filters, ...log } = source;
-    const found: { filter: string; memory: EnoughMemory | null }[] = [];
+    const all: FoundMemory[] = [];
     this.#progress.hidden = false;
     this.#progress.removeAttribute('value');
     this.#say(`Searching for the memory on ${log.name}.`);
@@ -48,19 +48,12 @@ export class LogMemoryView {
       reading: (share) => {
         this.#progress.value = share;
       },
-      found: (filter, memory, oneKeyIn) => {
-        found.push({ filter, memory });
-        found.sort((a, b) => (a.memory?.memoryBits ?? Infinity) - (b.memory?.memoryBits ?? Infinity));
-        const sample = oneKeyIn > 1 ? ` From a sample of one key in ${formatCount(oneKeyIn)}.` : '';
-        const [best] = found;
-        this.#say(
-          best?.memory == null
-            ? `No memory is enough for ${formatShare(maxError)} errors on ${log.name}.`
-            : `For at most ${formatShare(maxError)} wrong lines of ${log.name}, \`${best.filter}\` ` +
-                `needs ${formatBytes(best.memory.memoryBits / 8)}.${sample}`,
-        );
+      found: (found) => {
+        all.push(found);
+        all.sort((a, b) => (a.memory?.memoryBits ?? Infinity) - (b.memory?.memoryBits ?? Infinity));
+        this.#say(sentence(all[0] ?? found, formatShareTick(maxError), log.name));
         this.#scroll.hidden = false;
-        this.#rows.replaceChildren(...found.map((it) => this.#row(it.filter, it.memory)));
+        this.#rows.replaceChildren(...all.map((it) => this.#row(it)));
       },
       finished: () => {
         this.#progress.hidden = true;
@@ -69,16 +62,16 @@ export class LogMemoryView {
     });
   }
 
-  #row(filter: string, memory: EnoughMemory | null): HTMLElement {
-    const use = create('button', { type: 'button', class: 'quiet', 'aria-label': `Use ${filter}` }, 'Use');
+  #row({ filter, name, memory }: FoundMemory): HTMLElement {
+    const use = create('button', { type: 'button', class: 'quiet', 'aria-label': `Use ${name}` }, 'Use');
     if (memory !== null) {
       use.addEventListener('click', () => this.#host.use({ filter, memoryBits: memory.memoryBits }));
     }
     return create(
       'tr',
       { 'data-filter': filter, 'data-memory-bits': String(memory?.memoryBits ?? '') },
-      create('th', { scope: 'row' }, specText(filter)),
-      create('td', {}, memory === null ? 'no memory is enough' : formatBytes(memory.memoryBits / 8)),
+      create('th', { scope: 'row' }, filterName({ name, filter })),
+      create('td', {}, memory === null ? 'not possible' : formatBytes(memory.memoryBits / 8)),
       ...[memory?.fpr, memory?.fnr, memory?.error].map((share) =>
         create('td', {}, share === undefined ? MISSING : formatShare(share)),
       ),
@@ -94,4 +87,12 @@ export class LogMemoryView {
   #say(text: string): void {
     this.#status.replaceChildren(...withCode(text));
   }
+}
+
+function sentence({ name, memory, oneKeyIn }: FoundMemory, maxError: string, log: string): string {
+  if (memory === null) {
+    return `No memory is enough for at most ${maxError} wrong lines of ${log}.`;
+  }
+  const sample = oneKeyIn > 1 ? ` From a sample of one key in ${formatCount(oneKeyIn)}.` : '';
+  return `For at most ${maxError} wrong lines of ${log}, ${name} needs ${formatBytes(memory.memoryBits / 8)}.${sample}`;
 }

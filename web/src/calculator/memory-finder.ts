@@ -2,13 +2,11 @@
 
 import { listen } from '../engine/listen.js';
 import { type LogSource, engineFor } from '../engine/settings.js';
-import type { EnoughMemory } from '../wasm/dedupstore_wasm.js';
-import type { FromMemoryWorker, MemorySearch, ToMemoryWorker } from './protocol.js';
+import type { FoundMemory, FromMemoryWorker, MemorySearch, ToMemoryWorker } from './protocol.js';
 
 export interface FinderListener {
   reading(share: number): void;
-  /** Null if no memory is enough. The search used one key in `oneKeyIn`. */
-  found(filter: string, memory: EnoughMemory | null, oneKeyIn: number): void;
+  found(found: FoundMemory): void;
   finished(): void;
   failed(message: string): void;
 }
@@ -75,7 +73,7 @@ function receive(
 ): void {
   switch (message.kind) {
     case 'found':
-      listener.found(message.filter, message.memory, message.oneKeyIn);
+      listener.found(message.found);
       break;
     case 'finished':
       listener.finished();

@@ -14,6 +14,17 @@ export interface MemorySearch {
   maxError: number;
 }
 
+export interface FoundMemory {
+  /** The filter's text form. */
+  filter: string;
+  /** The filter's name for people. */
+  name: string;
+  /** Null if no memory is enough. */
+  memory: EnoughMemory | null;
+  /** The search used one key in this many. */
+  oneKeyIn: number;
+}
+
 export type ToMemoryWorker =
   /** Opens a log, in place of the one before. */
   | { kind: 'open'; engine: EngineKind; log: SearchedLog }
@@ -22,7 +33,6 @@ export type ToMemoryWorker =
 export type FromMemoryWorker =
   /** The share of the log that was read. */
   | { kind: 'reading'; share: number }
-  /** Null if no memory is enough. */
-  | { kind: 'found'; id: number; filter: string; memory: EnoughMemory | null; oneKeyIn: number }
+  | { kind: 'found'; id: number; found: FoundMemory }
   | { kind: 'finished'; id: number }
   | { kind: 'failed'; id: number; message: string };

@@ -3,6 +3,7 @@
 import type { Snapshot } from '../engine/run-protocol.js';
 import { chartSvg } from '../results/chart-svg.js';
 import { type ChartData, RateChart } from '../results/rate-chart.js';
+import { fittingScale } from '../results/scale.js';
 import { partName } from '../setup/log-part-input.js';
 import { create, filterName, find } from '../ui/element.js';
 import { formatCount, formatCounted, formatShare } from '../ui/number-format.js';
@@ -21,9 +22,9 @@ interface Column {
 }
 
 const COLUMNS: readonly Column[] = [
-  { key: 'wfp', heading: 'Weighted FP', value: ({ wfp }) => wfp, format: formatShare },
-  { key: 'wfn', heading: 'Weighted FN', value: ({ wfn }) => wfn, format: formatShare },
-  { key: 'error', heading: 'Both', value: ({ error }) => error, format: formatShare },
+  { key: 'wfp', heading: 'New keys skipped', value: ({ wfp }) => wfp, format: formatShare },
+  { key: 'wfn', heading: 'Repeats let through', value: ({ wfn }) => wfn, format: formatShare },
+  { key: 'error', heading: 'Wrong in total', value: ({ error }) => error, format: formatShare },
   { key: 'precision_w', heading: 'Precision', value: ({ precision }) => precision, format: formatShare },
   { key: 'recall_w', heading: 'Recall', value: ({ recall }) => recall, format: formatShare },
   {
@@ -54,7 +55,7 @@ const CHARTS: readonly { measure: Measure; id: string; title: string; name: stri
 ];
 
 const MEANING =
-  'Each error weighs as much as the importance of its line. Weighted FP and FN are the importance ' +
+  'Each error weighs as much as the importance of its line: the first numbers are the importance ' +
   'of dropped new keys and of missed repeats, as shares of all importance. Precision is the ' +
   'importance of true repeats among all that the filter reports as repeats; recall is the ' +
   'importance of the repeats found among all repeats. The crossover is the importance from which ' +
@@ -100,7 +101,8 @@ export class WeightedView {
   show(snapshot: Snapshot): void {
     const { weighted, lineProfile } = snapshot;
     for (const { measure, chart } of this.#charts) {
-      chart.show(chartData(snapshot, measure));
+      const data = chartData(snapshot, measure);
+      chart.show(data, fittingScale(data.lines.map(({ rates }) => rates)));
     }
     const series = seriesOf(weighted.map(({ filter }) => filter));
     const rows = weighted.map((outcome, index) => outcomeRow(outcome, named(snapshot, index), series[index]));

@@ -25,8 +25,8 @@ interface Colours {
 export interface CellGridOptions {
   /** Called for the cell under the pointer or the keyboard's cursor. Without it, cells are only shown. */
   pointed?: (index: number | null) => void;
-  /** A picture of about this height is preferred. */
-  height?: number;
+  /** So many cells per line, as large as the width allows. */
+  columns?: number;
 }
 
 export class CellGrid {
@@ -100,7 +100,7 @@ export class CellGrid {
     if (state === undefined || width === 0 || context === null) {
       return;
     }
-    const layout = new GridLayout(state.cells, state.values.length, width, this.#options.height);
+    const layout = new GridLayout(state.cells, state.values.length, width, this.#options.columns);
     this.#layout = layout;
     const scale = window.devicePixelRatio;
     this.#canvas.width = Math.round(width * scale);

@@ -37,17 +37,17 @@ export class GridLayout {
     cells: CellLayout,
     count: number,
     fullWidth: number,
-    preferredHeight: number = PREFERRED_HEIGHT,
+    wantedColumns?: number,
   ) {
     const width = fullWidth - 2 * MARGIN;
     this.#rowCells = cells.rowCells;
     this.#count = count;
     this.#cell = isBit(cells)
-      ? bitSize(count, width, preferredHeight)
+      ? bitSize(count, width, wantedColumns)
       : { width: Math.max(TEXT_HEIGHT, shownDigits(cells) * DIGIT_WIDTH + 5), height: TEXT_HEIGHT };
     const fitting = Math.max(1, Math.floor((width + GAP) / (this.#cell.width + GAP)));
     // A multiple of eight is easier to count.
-    const columns = fitting >= 24 ? fitting - (fitting % 8) : fitting;
+    const columns = wantedColumns ?? (fitting >= 24 ? fitting - (fitting % 8) : fitting);
     this.#columns = Math.min(cells.rowCells, columns);
     this.#lines = Math.ceil(cells.rowCells / this.#columns);
     const rowWidth = this.#columns * (this.#cell.width + GAP) - GAP;
@@ -148,9 +148,12 @@ function shownDigits(cells: CellLayout): number {
 function bitSize(
   count: number,
   width: number,
-  preferredHeight: number,
+  wantedColumns: number | undefined,
 ): { width: number; height: number } {
-  const fitting = Math.floor(Math.sqrt((width * preferredHeight) / count)) - GAP;
+  const fitting =
+    wantedColumns === undefined
+      ? Math.floor(Math.sqrt((width * PREFERRED_HEIGHT) / count)) - GAP
+      : Math.floor((width + GAP) / wantedColumns) - GAP;
   const size = Math.max(MIN_BIT_SIZE, Math.min(MAX_BIT_SIZE, fitting));
   return { width: size, height: size };
 }

@@ -1,10 +1,10 @@
-// A very small Bloom filter at work, beside the page's title: new keys set bits, and when the bits
-// of a new key are set already, it stops and shows why the key would be skipped.
+// A very small Bloom filter at work, beside the page's title. It begins slowly, key by key, and goes
+// on faster. When the bits of a new key are set already, it stops and says why the key would be
+// skipped.
 
 import type { RunRequest } from '../engine/run-protocol.js';
-import type { Pace } from '../engine/settings.js';
 import { find } from '../ui/element.js';
-import { formatCount, formatCounted } from '../ui/number-format.js';
+import { formatBytes, formatCount, formatCounted } from '../ui/number-format.js';
 import type { ObservedKey } from '../wasm/dedupstore_wasm.js';
 import { CellGrid } from './cell-grid.js';
 import { keyText } from './key-text.js';
@@ -13,27 +13,34 @@ import { Session } from './session.js';
 
 const FILTER = 'bloom:k=4,layout=shared';
 /** So few that the first mistakes come within seconds. */
-const BYTES = 64;
-const LINES_PER_SECOND = 16;
-const STATE_MILLISECONDS = 60;
-/** How long a mistake stays in view. */
-const MISTAKE_MILLISECONDS = 2600;
+const BYTES = 24;
+const COLUMNS = 32;
+/** How long each key stays: the first ones can be read. */
+const SLOW = [
+  { lines: 3, milliseconds: 850 },
+  { lines: 7, milliseconds: 350 },
+];
+const FAST_MILLISECONDS = 38;
+const MISTAKE_MILLISECONDS = 3500;
 /** The filter is full by then. */
-const LAST_LINE = 700;
-/** For users who prefer reduced motion: a still picture after this many lines. */
-const STILL_LINES = 60;
-const CELLS_HEIGHT = 84;
+const LAST_LINE = 600;
+const LAST_MISTAKE = 5;
+const FILLING = 'The more keys have set their bits, the more often a new key finds all of its bits set.';
 
 export class Hero {
   readonly #section = find('hero', HTMLElement);
   readonly #key = find('hero-key', HTMLElement);
   readonly #verdict = find('hero-verdict', HTMLElement);
+  readonly #reason = find('hero-reason', HTMLElement);
   readonly #count = find('hero-count', HTMLElement);
   readonly #button = find('hero-play', HTMLButtonElement);
-  readonly #grid = new CellGrid(find('hero-cells', HTMLCanvasElement), { height: CELLS_HEIGHT });
+  readonly #grid = new CellGrid(find('hero-cells', HTMLCanvasElement), { columns: COLUMNS });
   #request: RunRequest | undefined;
   #session: Session | undefined;
   #isPlaying = false;
+  /** Nothing is shown until the first mistake. */
+  #isStill = false;
+  #position = 0;
   #mistakes = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -42,7 +49,11 @@ export class Hero {
     // Not a link: the address holds the settings.
     find('hero-inside', HTMLButtonElement).addEventListener('click', () => {
       find('inside', HTMLElement).scrollIntoView();
-      find('inside-play', HTMLButtonElement).focus({ preventScroll: true });
+      const play = find('inside-play', HTMLButtonElement);
+      play.focus({ preventScroll: true });
+      if (play.textContent === 'Play') {
+        play.click();
+      }
     });
   }
 
@@ -52,54 +63,51 @@ export class Hero {
       return;
     }
     this.#request = request;
-    const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    this.#open(!isStill);
-    if (isStill) {
-      this.#session?.step(STILL_LINES);
-    }
+    this.#open(matchMedia('(prefers-reduced-motion: reduce)').matches);
   }
 
-  #open(isPlaying: boolean): void {
+  #open(isStill: boolean): void {
     const request = this.#request;
     this.#end();
     if (request === undefined) {
       return;
     }
     const { log, name, key, part, seed } = request;
+    this.#position = 0;
     this.#mistakes = 0;
-    this.#setPlaying(isPlaying);
+    this.#isStill = isStill;
+    this.#setPlaying(!isStill);
     const source = { log, name, key, part, seed, filter: FILTER, memoryBits: BYTES * 8 };
     this.#session = new Session(
-      { ...source, pace: this.#pace(), stateMilliseconds: STATE_MILLISECONDS },
+      { ...source, pace: { kind: 'paused' }, stateMilliseconds: 0 },
       {
-        stateChanged: (state) => this.#show(state),
+        stateChanged: (state) => this.#receive(state),
         cellDescribed: () => undefined,
         // The run of the same log reports the error.
         failed: () => this.#end(),
       },
     );
+    this.#session.step(1);
   }
 
   #end(): void {
     clearTimeout(this.#timer);
     this.#session?.end();
     this.#session = undefined;
+    this.#isStill = false;
     this.#setPlaying(false);
   }
 
   #playOrPause(): void {
     if (this.#session === undefined) {
-      this.#open(true);
+      this.#open(false);
       return;
     }
     clearTimeout(this.#timer);
-    this.#session.selectKey(null);
     this.#setPlaying(!this.#isPlaying);
-    this.#session.setPace(this.#pace());
-  }
-
-  #pace(): Pace {
-    return this.#isPlaying ? { kind: 'limited', linesPerSecond: LINES_PER_SECOND } : { kind: 'paused' };
+    if (this.#isPlaying) {
+      this.#session.step(1);
+    }
   }
 
   #setPlaying(isPlaying: boolean): void {
@@ -108,42 +116,75 @@ export class Hero {
     this.#button.setAttribute('aria-label', `${this.#button.textContent} the small filter`);
   }
 
-  #show(state: InsideState): void {
-    const { recent, falsePositives, distinct, position, isFinished } = state;
-    this.#section.hidden = false;
-    this.#grid.show(state);
+  #receive(state: InsideState): void {
+    const { recent, falsePositives, position, selected, isFinished } = state;
     const [latest] = recent;
-    if (latest !== undefined) {
-      this.#key.replaceChildren(keyText(latest.key));
-      this.#verdict.textContent = verdict(latest);
-      this.#verdict.classList.toggle('wrong', !latest.isCorrect);
+    if (latest === undefined || selected === null || position !== this.#position) {
+      // A step has ended: the same state follows with the bits of its key.
+      if (latest !== undefined && position !== this.#position) {
+        this.#position = position;
+        if (this.#isStill && falsePositives.count === 0 && position < LAST_LINE) {
+          this.#session?.step(1);
+        } else {
+          this.#session?.selectKey(latest.id);
+        }
+      }
+      if (isFinished) {
+        this.#end();
+      }
+      return;
     }
-    const skipped = `${formatCount(falsePositives.count)} of ${formatCounted(distinct, 'new key')} skipped`;
-    this.#count.textContent = `Line ${formatCount(position)}: ${skipped}`;
-    if (isFinished || position >= LAST_LINE) {
-      this.#end();
-    } else if (falsePositives.count > this.#mistakes && this.#isPlaying && latest !== undefined) {
-      this.#mistakes = falsePositives.count;
-      this.#stopAt(latest);
+    const isMistake = falsePositives.count > this.#mistakes;
+    this.#mistakes = falsePositives.count;
+    this.#show(state, latest, isMistake);
+    const isLast = position >= LAST_LINE || this.#mistakes >= LAST_MISTAKE;
+    if (isLast || this.#isStill) {
+      this.#showEnd(state, isLast);
+    } else if (this.#isPlaying) {
+      this.#timer = setTimeout(() => this.#session?.step(1), stayOf(position, isMistake));
     }
   }
 
-  /** Stops at a mistake and outlines its bits, then goes on. */
-  #stopAt(mistake: ObservedKey): void {
-    this.#session?.setPace({ kind: 'paused' });
-    this.#session?.selectKey(mistake.id);
-    this.#timer = setTimeout(() => {
-      this.#session?.selectKey(null);
-      this.#session?.setPace(this.#pace());
-    }, MISTAKE_MILLISECONDS);
+  #show(state: InsideState, latest: ObservedKey, isMistake: boolean): void {
+    const { falsePositives, distinct, position } = state;
+    this.#section.hidden = false;
+    this.#section.classList.toggle('mistake', isMistake);
+    this.#grid.show(state);
+    this.#key.replaceChildren(keyText(latest.key, true));
+    this.#verdict.textContent = verdict(latest);
+    const isFast = stayOf(position, isMistake) === FAST_MILLISECONDS && this.#isPlaying;
+    this.#reason.textContent = isFast ? FILLING : reason(latest);
+    const skipped = `${formatCount(falsePositives.count)} of ${formatCounted(distinct, 'new key')} skipped`;
+    this.#count.textContent = `${formatCounted(position, 'line')}: ${skipped}`;
+  }
+
+  /** Nothing moves any more. */
+  #showEnd({ distinct }: InsideState, isLast: boolean): void {
+    this.#end();
+    if (isLast) {
+      const keys = formatCounted(distinct, 'key');
+      this.#reason.textContent = `${keys} in ${formatBytes(BYTES)}: most bits are set. With more memory, it is wrong less often.`;
+    }
   }
 }
 
+function stayOf(position: number, isMistake: boolean): number {
+  return isMistake
+    ? MISTAKE_MILLISECONDS
+    : (SLOW.find(({ lines }) => position <= lines)?.milliseconds ?? FAST_MILLISECONDS);
+}
+
 function verdict({ verdict, isCorrect }: ObservedKey): string {
-  if (isCorrect) {
-    return verdict === 'seen' ? 'seen before' : 'new';
+  return isCorrect ? (verdict === 'seen' ? 'seen before' : 'new') : 'new, but skipped';
+}
+
+function reason({ verdict, isCorrect }: ObservedKey): string {
+  if (!isCorrect) {
+    return 'Wrong: this key is new, but other keys had set all of its bits. A crawler would never fetch it.';
   }
-  return verdict === 'seen' ? 'new, but taken for seen' : 'seen, but taken for new';
+  return verdict === 'seen'
+    ? 'All of its bits are set, so the filter takes it for a repeat: right.'
+    : 'Some of its bits were not set, so it is new for certain. Now they are set.';
 }
 
 function isSameKey(one: RunRequest, other: RunRequest): boolean {

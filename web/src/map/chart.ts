@@ -14,8 +14,11 @@ const TOP = 26;
 const BOTTOM = 48;
 const MIN_RADIUS = 3;
 const RADIUS_STEP = 0.75;
-/** In the chart against memory all points have the same size. */
+/** In the chart against memory all points have the same size, smaller if there are many. */
 const RADIUS = 5;
+const MIN_MEMORY_RADIUS = 2;
+/** In narrower columns, every second one has a label. */
+const MIN_LABELLED_WIDTH = 46;
 /** Labels nearer than this to another are left out. */
 const LABEL_DISTANCE = 16;
 
@@ -97,7 +100,11 @@ export function drawMap(
     }
   }
   // Large points first, so that small ones stay visible.
-  const elements = points.map((point) => pointElement(point, place(point), axes, listener));
+  const radius = ({ memoryIndex }: MapPoint) =>
+    axes === 'memory'
+      ? Math.max(MIN_MEMORY_RADIUS, Math.min(RADIUS, (columnsOf(points, width).step - 1) / 2))
+      : MIN_RADIUS + memoryIndex * RADIUS_STEP;
+  const elements = points.map((point) => pointElement(point, place(point), radius(point), listener));
   const order = points.map((_, index) => index);
   order.sort((a, b) => (points[b]?.memoryIndex ?? 0) - (points[a]?.memoryIndex ?? 0));
   picture.append(...order.flatMap((index) => elements[index] ?? []));
@@ -113,10 +120,9 @@ function errorOf({ outcome }: MapPoint): number {
 function pointElement(
   point: MapPoint,
   { x, y }: Place,
-  axes: MapAxes,
+  radius: number,
   listener: MapListener,
 ): SVGElement {
-  const radius = axes === 'memory' ? RADIUS : MIN_RADIUS + point.memoryIndex * RADIUS_STEP;
   const dot = svgElement('circle', {
     class: `map-point fill-${point.series.colour}`,
     cx: String(x),
@@ -131,15 +137,15 @@ function pointElement(
 
 /** Columns of memory sizes. The points of a column stand side by side. */
 function drawMemoryAxes(picture: SVGElement, points: MapPoint[], width: number): (point: MapPoint) => Place {
-  const groups = byMemory(points);
-  const filterCount = 1 + Math.max(...points.map(({ filterIndex }) => filterIndex), 0);
-  const columnWidth = (width - LEFT - RIGHT) / Math.max(groups.length, 1);
-  const step = Math.min(11, (columnWidth * 0.8) / filterCount);
+  const { groups, filterCount, columnWidth, step } = columnsOf(points, width);
   const columns = new Map(groups.map((group, index) => [group[0]?.memoryIndex, index]));
   const middle = (column: number) => LEFT + (column + 0.5) * columnWidth;
   const y = drawRateAxis(picture, points.map(errorOf), width);
   groups.forEach((group, column) => {
     const memory = formatBytes((group[0]?.outcome.memoryBits ?? 0) / 8);
+    if (columnWidth < MIN_LABELLED_WIDTH && column % 2 === 1) {
+      return;
+    }
     picture.append(label(middle(column), HEIGHT - BOTTOM + 18, 'middle', memory));
   });
   picture.append(
@@ -150,6 +156,14 @@ function drawMemoryAxes(picture: SVGElement, points: MapPoint[], width: number):
     x: middle(columns.get(point.memoryIndex) ?? 0) + (point.filterIndex - (filterCount - 1) / 2) * step,
     y: y(errorOf(point)),
   });
+}
+
+/** The columns of the chart against memory, and the distance between neighbouring points. */
+function columnsOf(points: MapPoint[], width: number) {
+  const groups = byMemory(points);
+  const filterCount = 1 + Math.max(...points.map(({ filterIndex }) => filterIndex), 0);
+  const columnWidth = (width - LEFT - RIGHT) / Math.max(groups.length, 1);
+  return { groups, filterCount, columnWidth, step: Math.min(11, (columnWidth * 0.8) / filterCount) };
 }
 
 /** Both axes show rates on a square-root scale, which separates small ones. */

@@ -16,8 +16,11 @@ import { Sweep, type SweepResult } from './sweep.js';
 const MIN_WIDTH = 320;
 /** As many skipped settings are named. */
 const NAMED = 4;
-const HINT =
-  'Point at a setting to read it, and click to keep it below; or use the arrow keys and Enter.';
+const MEANING: Readonly<Record<string, string>> = {
+  memory: 'A name marks the best filter from that memory on.',
+  errors: 'Dashed lines join the best settings of a memory.',
+};
+const HINT = 'Point at a setting to read it, and click to keep it below; or use the arrow keys and Enter.';
 
 export interface MapHost {
   /** Takes a setting over into the race. */
@@ -45,7 +48,7 @@ export class MapView {
   readonly #legend = find('map-legend', HTMLElement);
   readonly #listener: MapListener = {
     pointed: (point) => {
-      this.#status.textContent = point === null ? HINT : inWords(point.outcome);
+      this.#status.textContent = point === null ? this.#hint() : inWords(point.outcome);
     },
     chosen: (point) => this.#pin(point),
   };
@@ -126,6 +129,10 @@ export class MapView {
       },
       (error: Error) => this.#fail(error.message),
     );
+  }
+
+  #hint(): string {
+    return `${MEANING[this.#axes.value] ?? ''} ${HINT}`;
   }
 
   /** Divides settings into those that are possible, and the others. */
@@ -211,6 +218,7 @@ export class MapView {
     const rows = this.#points.map((point) => this.#tableRow(point, optimal.has(point)));
     this.#table.tBodies[0]?.replaceChildren(...rows);
     this.#details.hidden = false;
+    this.#details.dataset['plan'] = plan.label;
   }
 
   #draw(): void {
@@ -218,7 +226,7 @@ export class MapView {
     const width = Math.max(this.#chart.clientWidth, MIN_WIDTH);
     this.#chart.replaceChildren(drawMap(this.#points, axes, width, this.#listener));
     this.#keyboard.setPoints(this.#points);
-    this.#status.textContent = HINT;
+    this.#status.textContent = this.#hint();
     const shown =
       axes === 'errors'
         ? 'share of new keys skipped against share of repeats let through'

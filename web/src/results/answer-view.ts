@@ -3,7 +3,7 @@
 import type { Snapshot } from '../engine/run-protocol.js';
 import { partName } from '../setup/log-part-input.js';
 import { create, filterName, find } from '../ui/element.js';
-import { formatBytes, formatCount, formatShare } from '../ui/number-format.js';
+import { formatBytes, formatCount, formatCounted, formatShare } from '../ui/number-format.js';
 import { seriesOf, swatch } from '../ui/palette.js';
 import type { Outcome } from '../wasm/dedupstore_wasm.js';
 import { HEADING as MEMORY_HEADING, EnoughMemory } from './enough-memory.js';
@@ -73,7 +73,8 @@ function row(outcome: Outcome, series: Parameters<typeof swatch>[0], isBest: boo
 }
 
 function countAndShare(count: number, share: number | null): (HTMLElement | string)[] {
-  return [formatCount(count), create('span', { class: 'share' }, formatShare(share))];
+  const pause = create('span', { class: 'spoken' }, ', ');
+  return [formatCount(count), pause, create('span', { class: 'share' }, formatShare(share))];
 }
 
 /** The best filter of a run, and what its errors would mean for a crawl. */
@@ -91,12 +92,12 @@ function sentence({ outcomes, ranking, profile, part, lineProfile }: Snapshot): 
   const name = create('strong', { title: best.filter }, best.nameInSentence);
   const consequence = partName(part).startsWith('one key in')
     ? `it would ${words.skip} about ${formatShare(best.fpr)} of new ${words.key}s and ${words.repeatShare(formatShare(best.fnr))}`
-    : `it would ${words.skip} ${ofAll(best.falsePositives, best.distinct)} new ${words.key}${best.distinct === 1 ? '' : 's'} and ${words.repeats(best)}`;
+    : `it would ${words.skip} ${ofAll(best.falsePositives, best.distinct, `new ${words.key}`)} and ${words.repeats(best)}`;
   return [`In ${memory}, `, name, `${claim}${consequence}.`];
 }
 
-function ofAll(count: number, all: number): string {
-  return `${count === 0 ? 'none' : formatCount(count)} of ${formatCount(all)}`;
+function ofAll(count: number, all: number, noun: string): string {
+  return `${count === 0 ? 'none' : formatCount(count)} of ${formatCounted(all, noun)}`;
 }
 
 interface Nouns {
@@ -111,7 +112,7 @@ const URLS: Nouns = {
   key: 'URL',
   skip: 'skip',
   repeats: ({ falseNegatives, repeats }) =>
-    falseNegatives === 0 ? 'fetch none twice' : `fetch ${ofAll(falseNegatives, repeats)} repeats again`,
+    falseNegatives === 0 ? 'fetch none twice' : `fetch ${ofAll(falseNegatives, repeats, 'repeat')} again`,
   repeatShare: (share) => `fetch ${share} of repeats again`,
 };
 
@@ -121,7 +122,7 @@ const KEYS: Nouns = {
   repeats: ({ falseNegatives, repeats }) =>
     falseNegatives === 0
       ? 'let no repeat through'
-      : `let ${ofAll(falseNegatives, repeats)} repeats through`,
+      : `let ${ofAll(falseNegatives, repeats, 'repeat')} through`,
   repeatShare: (share) => `let ${share} of repeats through`,
 };
 

@@ -12,6 +12,7 @@ import { type Scale, fittingScale } from './scale.js';
 
 /** A screen reader needs time to read one description before the next. */
 const SPOKEN_MILLISECONDS = 5000;
+const SHORT_MILLISECONDS = 1500;
 
 interface ChartDescription {
   measure: keyof Measures;
@@ -88,7 +89,9 @@ export class CurvesView {
     } else if (isLast) {
       setTimeout(() => this.#fillTable(snapshot));
     }
-    if (isLast || performance.now() - this.#spokenAt > SPOKEN_MILLISECONDS) {
+    // A short run is not spoken: the answer is, and the charts have the numbers.
+    const silent = performance.now() - this.#spokenAt;
+    if (silent > (isLast ? SHORT_MILLISECONDS : SPOKEN_MILLISECONDS)) {
       this.#spoken.textContent = inWords(snapshot);
       this.#spokenAt = performance.now();
     }

@@ -4,14 +4,14 @@
 import { MemoryFinder } from '../calculator/memory-finder.js';
 import type { RunRequest } from '../engine/run-protocol.js';
 import type { LogFiles } from '../engine/settings.js';
-import { MISSING, formatBytes, formatShare } from '../ui/number-format.js';
+import { MISSING, formatBytes, formatShareTick } from '../ui/number-format.js';
 
 /** The share of lines with a wrong verdict. */
 const MAX_ERROR = 0.001;
 /** Runs that follow each other faster, as while a slider is dragged, have the processor alone. */
 const DELAY_MILLISECONDS = 250;
 
-export const HEADING = `Memory for ${formatShare(MAX_ERROR).replace('.100', '.1')} wrong`;
+export const HEADING = `Memory for ${formatShareTick(MAX_ERROR)} wrong`;
 const PENDING = { text: '…', note: 'Being computed.', bits: '' };
 const UNKNOWN = { text: MISSING, note: 'Not computed for partial results.', bits: '' };
 
@@ -83,7 +83,7 @@ export class EnoughMemory {
     };
     this.#finder.search({ log, name, key, part, seed }, { filters: missing, maxError: MAX_ERROR }, {
       reading: () => undefined,
-      found: (filter, memory, oneKeyIn) => {
+      found: ({ filter, memory, oneKeyIn }) => {
         this.#found.set(filter, memoryCell(memory?.memoryBits ?? null, oneKeyIn));
         this.#changed();
       },
@@ -96,9 +96,9 @@ export class EnoughMemory {
 
 function memoryCell(bits: number | null, oneKeyIn: number): MemoryCell {
   if (bits === null) {
-    return { text: 'none', note: 'No memory is enough: this filter always forgets.', bits: '' };
+    return { text: 'not possible', note: 'No memory is enough: this filter always forgets.', bits: '' };
   }
   const about = oneKeyIn > 1 ? 'about ' : '';
-  const note = `The least memory with which at most ${formatShare(MAX_ERROR)} of the lines get a wrong verdict.`;
+  const note = `The least memory with which at most ${formatShareTick(MAX_ERROR)} of the lines get a wrong verdict.`;
   return { text: about + formatBytes(bits / 8), note, bits: String(bits) };
 }

@@ -49,8 +49,8 @@ export class ProfileView {
       const from = sampledFrom * factor;
       const range =
         from === 1 ? '1' : `${formatShortCount(from)} to ${formatShortCount(2 * from - 1)}`;
-      const bar = create('meter', { min: '0', max: String(largest), value: String(count) });
-      bar.setAttribute('aria-hidden', 'true');
+      const bar = create('div', { class: 'gap-bar', 'aria-hidden': 'true' });
+      bar.style.width = `${(100 * count) / largest}%`;
       return create(
         'tr',
         {},

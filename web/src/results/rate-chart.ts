@@ -61,7 +61,7 @@ const NO_DATA: ChartData = {
 
 export class RateChart {
   readonly name: string;
-  readonly #drawing = create('div', { class: 'drawing', role: 'img' });
+  readonly #drawing = create('div', { class: 'drawing empty', role: 'img' });
   readonly #range = create('p', { class: 'legend-range' });
   readonly #legend = create('ul', { class: 'chart-legend' });
   readonly #isolate: (filter: string) => void;
@@ -145,6 +145,7 @@ export class RateChart {
     this.#plot?.destroy();
     if (this.#data.lines.length > 0) {
       this.#drawing.replaceChildren();
+      this.#drawing.classList.remove('empty');
       this.#plot = new uPlot(this.#options(), this.#columns(), this.#drawing);
       this.#tip.attach(this.#plot);
     }

@@ -34,10 +34,13 @@ export class RunView {
   #filters = '';
   #scopeOfRun = '';
   #hasResults = false;
+  /** Whether they are those of the present run. */
+  #isCurrent = false;
   #progressTimer: ReturnType<typeof setTimeout> | undefined;
 
   /** The settings were changed, or the form is about to be read: a run follows. */
   prepare(): void {
+    this.#isCurrent = false;
     this.#setState('running');
   }
 
@@ -119,8 +122,13 @@ export class RunView {
 
   #show(snapshot: Snapshot, isLast: boolean): void {
     this.#hasResults = true;
+    if (!this.#isCurrent) {
+      this.#isCurrent = true;
+      this.#showBusy(false);
+    }
     this.#scope.textContent = this.#scopeOfRun;
     this.#tables.hidden = false;
+    document.querySelectorAll('.figures.empty').forEach(({ classList }) => classList.remove('empty'));
     this.#answer.show(snapshot, isLast);
     this.#curves.show(snapshot, isLast);
     this.#table.show(snapshot.outcomes);
@@ -130,12 +138,18 @@ export class RunView {
 
   #setState(state: State): void {
     this.#section.dataset['state'] = state;
-    const isBusy = state === 'running' && this.#hasResults;
+    this.#showBusy(state === 'running' && this.#hasResults && !this.#isCurrent);
     for (const figures of document.querySelectorAll('.figures')) {
-      figures.ariaBusy = String(isBusy);
       figures.classList.toggle('outdated', state === 'outdated');
     }
     this.#outdated.hidden = state !== 'outdated';
+  }
+
+  /** Marks results of earlier settings, until there are others. */
+  #showBusy(isBusy: boolean): void {
+    for (const figures of document.querySelectorAll('.figures')) {
+      figures.ariaBusy = String(isBusy);
+    }
   }
 }
 

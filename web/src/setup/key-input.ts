@@ -3,6 +3,7 @@
 
 import type { QueryClient } from '../engine/queries.js';
 import { engineFor } from '../engine/settings.js';
+import { keyText } from '../inside/key-text.js';
 import { create, find, withCode } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
 import { formatCount, formatCounted } from '../ui/number-format.js';
@@ -209,8 +210,8 @@ export class KeyInput {
         : create(
             'li',
             { title: line },
-            create('code', {}, key === '' ? '(empty)' : key),
-            importance === null ? '' : `, importance ${importance}`,
+            keyText(key, true),
+            importance === null ? '' : create('span', { class: 'hint' }, `importance ${importance}`),
           ),
     );
     this.#preview.replaceChildren(...rows);

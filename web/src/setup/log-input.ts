@@ -47,7 +47,7 @@ export class LogInput {
     this.#queries = queries;
     this.#listener = listener;
     this.#file.multiple = true;
-    this.#file.addEventListener('change', () => this.#useFiles([...(this.#file.files ?? [])]));
+    this.#file.addEventListener('change', () => this.useFiles([...(this.#file.files ?? [])]));
     find('paste-use', HTMLButtonElement).addEventListener('click', () => this.#usePasted());
     const samples = SAMPLES.map((sample) => {
       const button = create('button', { type: 'button', id: `sample-${sample.id}` }, sample.title);
@@ -94,7 +94,8 @@ export class LogInput {
     this.#listener.logChanged(log);
   }
 
-  #useFiles(files: File[]): void {
+  /** Reads several files in order of their rotation. */
+  useFiles(files: File[]): void {
     if (files.length > 0) {
       const content = rotationOrder(files.map((file) => ({ name: file.name, content: file })));
       this.#use({ name: logNameOf(content), content, sample: null, key: null, preparation: null });
@@ -152,7 +153,7 @@ export class LogInput {
       event.preventDefault();
       highlight(false);
       if (!this.#listener.storeDropped(event.dataTransfer)) {
-        this.#useFiles([...(event.dataTransfer?.files ?? [])]);
+        this.useFiles([...(event.dataTransfer?.files ?? [])]);
       }
     });
   }

@@ -1,4 +1,4 @@
-// The memory of each filter: a number with a unit, and a slider.
+// The memory of each filter: a number with a unit in the form, and a slider beside the answer.
 
 import { create, find } from '../ui/element.js';
 import { InvalidInput } from '../ui/invalid-input.js';
@@ -14,15 +14,19 @@ const INITIAL_UNIT: ByteUnit['name'] = 'KiB';
 /** The ends of the slider as powers of two: 1 KiB and 64 MiB. */
 const MIN_POWER = 10;
 const MAX_POWER = 26;
+const COMFORTABLE_BITS_PER_KEY = 10;
 
 export class MemoryInput {
   readonly #size = find('memory-size', HTMLInputElement);
   readonly #unit = find('memory-unit', HTMLSelectElement);
   readonly #slider = find('memory-slider', HTMLInputElement);
+  readonly #shown = find('memory-shown', HTMLElement);
   readonly #hint = find('memory-hint', HTMLElement);
   #distinct: number | undefined;
   /** Whether the user or a link has set the memory. */
   #isChosen = false;
+  /** Whether the memory was only estimated from the first lines of the log. */
+  #isEstimate = false;
 
   constructor() {
     for (const { name } of BYTE_UNITS) {
@@ -33,6 +37,7 @@ export class MemoryInput {
     this.#slider.max = String(MAX_POWER);
     this.#slider.step = '0.5';
     this.#slider.addEventListener('input', () => this.#followSlider());
+    this.#slider.addEventListener('change', () => this.#tellForm('change'));
     for (const input of [this.#size, this.#unit]) {
       input.addEventListener('input', () => {
         this.#isChosen = true;
@@ -54,8 +59,25 @@ export class MemoryInput {
   /** Sets the memory for a new log, unless it has been chosen. */
   suggest(bits: number): void {
     if (!this.#isChosen) {
+      this.#isEstimate = true;
       this.#set(bits);
     }
+  }
+
+  /**
+   * Corrects a suggested memory when the number of distinct keys is known, once per log. Returns
+   * whether it was far from comfortable.
+   */
+  correctSuggestion(): boolean {
+    const bits = (this.#distinct ?? 0) * COMFORTABLE_BITS_PER_KEY;
+    const isFar = Math.abs(Math.log2(bits / (this.#bytes() * 8))) >= 1;
+    const corrects = this.#isEstimate && !this.#isChosen && bits > 0 && isFar;
+    this.#isEstimate = false;
+    if (corrects) {
+      const power = Math.round(2 * Math.log2(bits / 8)) / 2;
+      this.#set(8 * bytesAt(Math.min(Math.max(power, MIN_POWER), MAX_POWER)));
+    }
+    return corrects;
   }
 
   restore(bits: number): void {
@@ -89,6 +111,12 @@ export class MemoryInput {
     this.#size.value = String(bytes / unit.bytes);
     this.#unit.value = unit.name;
     this.#updateHints();
+    this.#tellForm('input');
+  }
+
+  /** The slider is outside the form: its changes are those of the number. */
+  #tellForm(type: 'input' | 'change'): void {
+    this.#size.dispatchEvent(new Event(type, { bubbles: true }));
   }
 
   #moveSlider(): void {
@@ -103,10 +131,11 @@ export class MemoryInput {
     const text = formatBytes(bytesAt(this.#slider.valueAsNumber));
     this.#slider.setAttribute('aria-valuetext', text);
     const bits = this.#bytes() * 8;
+    this.#shown.textContent = bits > 0 ? formatBytes(bits / 8) : '';
     this.#hint.textContent =
       this.#distinct !== undefined && this.#distinct > 0 && bits > 0
-        ? `For each filter: about ${perKey(bits / this.#distinct)} per distinct key (10 is comfortable).`
-        : 'For each filter.';
+        ? `About ${perKey(bits / this.#distinct)} per distinct key (${COMFORTABLE_BITS_PER_KEY} is comfortable).`
+        : '';
   }
 }
 

@@ -16,14 +16,14 @@ export class StoreInspectView {
   #lastInspection = 0;
 
   inspectFiles(files: File[]): Promise<void> {
-    return this.#inspect(() => Promise.resolve(fromFiles(files)));
+    return this.#inspect(fromFiles(files));
   }
 
-  inspectDirectory(directory: FileSystemDirectoryEntry): Promise<void> {
-    return this.#inspect(() => fromDirectory(directory));
+  inspectDirectory(name: string, files: File[]): Promise<void> {
+    return this.#inspect({ kind: 'files', name, files: files.map(withContent) });
   }
 
-  async #inspect(store: () => Promise<StoreFiles>): Promise<void> {
+  async #inspect(store: StoreFiles): Promise<void> {
     this.#lastInspection += 1;
     const id = this.#lastInspection;
     this.#message.textContent = '';
@@ -31,7 +31,7 @@ export class StoreInspectView {
     let report = '';
     let message = '';
     try {
-      report = await inspectStore(await store());
+      report = await inspectStore(store);
     } catch (error) {
       message = error instanceof Error ? error.message : String(error);
     }
@@ -46,10 +46,6 @@ export class StoreInspectView {
   }
 }
 
-function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
-  return entry.isFile;
-}
-
 function fromFiles(files: File[]): StoreFiles {
   const [file, ...others] = files;
   const isSingle = file !== undefined && others.length === 0;
@@ -59,28 +55,10 @@ function fromFiles(files: File[]): StoreFiles {
   return {
     kind: 'files',
     name: isSingle ? file.name : UNNAMED,
-    files: files.map((it) => ({ name: it.name, content: it })),
+    files: files.map(withContent),
   };
 }
 
-async function fromDirectory(directory: FileSystemDirectoryEntry): Promise<StoreFiles> {
-  const reader = directory.createReader();
-  const files: { name: string; content: Blob }[] = [];
-  // The reader returns some entries per call, and none after the last.
-  for (;;) {
-    const entries = await new Promise<FileSystemEntry[]>((resolve, reject) => {
-      reader.readEntries(resolve, reject);
-    });
-    if (entries.length === 0) {
-      return { kind: 'files', name: directory.name, files };
-    }
-    for (const entry of entries) {
-      if (isFile(entry)) {
-        const content = await new Promise<File>((resolve, reject) => {
-          entry.file(resolve, reject);
-        });
-        files.push({ name: entry.name, content });
-      }
-    }
-  }
+function withContent(file: File): { name: string; content: Blob } {
+  return { name: file.name, content: file };
 }

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<SliceOutcome>[] = [
   counted('unknown', 'Unknown', (it) => it.unknown),
   measured('messages_test', 'Tests per line', (it) => it.messagesTest),
   measured('messages_set', 'Sets per line', (it) => it.messagesSet),
-  shared('hottest', 'Busiest machine', (it) => it.hottest),
+  shared('hottest', 'Share of the busiest machine', (it) => it.hottest),
 ];
 
 /** Ways to divide a filter among so many machines. */

@@ -18,6 +18,8 @@ export interface Definition {
   /** What the subject is about. */
   intro: string;
   controls: readonly Control<unknown>[];
+  /** A sample that has an answer, for logs without one. */
+  sample?: { id: string; title: string };
   /** Throws InvalidInput. */
   subject(): Subject;
   /** The answer, tables below it, and the options of `dedupstore simulate` for the same numbers. */
@@ -108,7 +110,10 @@ export class SubjectPanel {
       {
         reading: (share) => this.#say(`Reading ${name}: ${Math.floor(share * 100)}\u00a0%.`),
         finished: (result) => this.#show(result, source, scope),
-        failed: (message) => this.#fail(message),
+        failed: (message) => {
+          this.#fail(message);
+          this.#offerSample();
+        },
       },
     );
   }
@@ -129,6 +134,15 @@ export class SubjectPanel {
     this.#output.ariaBusy = 'false';
     this.#output.replaceChildren();
     this.#commandFrame.hidden = true;
+  }
+
+  #offerSample(): void {
+    const { sample } = this.#definition;
+    if (sample !== undefined) {
+      const button = create('button', { type: 'button' }, `Show it on the sample “${sample.title}”`);
+      button.addEventListener('click', () => this.#host.loadSample(sample.id));
+      this.#output.append(create('p', {}, button));
+    }
   }
 
   #say(text: string): void {

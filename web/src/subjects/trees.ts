@@ -13,7 +13,7 @@ const PRODUCERS = { random: 'a random site', field: 'named by a field of the lin
 const COLUMNS: readonly Column<TreeOutcome>[] = [
   shared('fpr', 'New keys skipped', (it) => it.fpr),
   shared('fnr', 'Repeats let through', (it) => it.fnr),
-  counted('differs_from_single', 'Unlike one filter', (it) => it.differsFromSingle),
+  counted('differs_from_single', 'Other verdicts than one filter', (it) => it.differsFromSingle),
   measured('messages_remote', 'Remote messages per line', (it) => it.messagesRemote),
 ];
 

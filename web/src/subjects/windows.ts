@@ -38,6 +38,7 @@ export function windows(): Definition {
       'For logs whose lines have a time. A filter with a window forgets each key some time after ' +
       'it was last new, so its memory need not grow, and pages are fetched again.',
     controls: [length, unit],
+    sample: { id: 'access', title: 'Access log' },
     subject: () => ({ windows: { spanSeconds: seconds(), nowSeconds } }),
     answer: (result) => {
       if (result.kind !== 'windows') {

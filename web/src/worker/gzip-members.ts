@@ -13,6 +13,16 @@ const LEVELS = [0, 2, 4];
 const LAST_SYSTEM = 13;
 const UNKNOWN_SYSTEM = 255;
 
+/** Deflate needs at least one byte for so many. */
+const MAX_RATIO = 1032;
+
+/** The decompressed size of the last member, as the file ends with it; 0 if it cannot be right. */
+export async function lastMemberBytes(content: Blob): Promise<number> {
+  const end = await content.slice(-4).arrayBuffer();
+  const bytes = end.byteLength === 4 ? new DataView(end).getUint32(0, true) : 0;
+  return bytes <= content.size * MAX_RATIO ? bytes : 0;
+}
+
 export interface Decompressed {
   bytes: Uint8Array;
   /** The compressed bytes read so far. */

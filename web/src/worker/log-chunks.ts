@@ -1,6 +1,6 @@
 // Reads a log in chunks, as fast as the browser can, and decompresses gzip.
 
-import { type LogFiles, sizeOf } from '../engine/settings.js';
+import type { LogFiles } from '../engine/settings.js';
 import { UnreadableFile, reasonOf, rejectTar, storageOf } from './file-format.js';
 
 const CHUNK_BYTES = 4 << 20;
@@ -78,10 +78,25 @@ export async function headOf(log: LogFiles, limit: number): Promise<Head> {
     length += part.length;
     decompressed += bytes.length;
     if (length === limit) {
-      return { bytes: head, totalBytes: (decompressed / readBytes) * sizeOf(log) };
+      return { bytes: head, totalBytes: await decompressedSize(log, decompressed / readBytes) };
     }
   }
   return { bytes: head.subarray(0, length), totalBytes: length };
+}
+
+/** Estimates the size of a log from the bytes per stored byte at its start. */
+async function decompressedSize(log: LogFiles, bytesPerByte: number): Promise<number> {
+  let sum = 0;
+  for (const { name, content } of log) {
+    if ((await storageOf(content, name)) === 'gzip') {
+      // The decompressor reads ahead, so that the ratio is too small at the start.
+      const { lastMemberBytes } = await import('./gzip-members.js');
+      sum += Math.max(content.size * bytesPerByte, await lastMemberBytes(content));
+    } else {
+      sum += content.size;
+    }
+  }
+  return sum;
 }
 
 async function* plainChunks(content: Blob): AsyncGenerator<Chunk> {

@@ -4,23 +4,28 @@ import type { FromMemoryWorker, SearchedLog, ToMemoryWorker } from '../calculato
 import { type EngineKind, sizeOf } from '../engine/settings.js';
 import type { MemorySearcher } from '../wasm/dedupstore_wasm.js';
 import { errorMessage } from './error-message.js';
-import { loadEngine } from './load-engine.js';
+import { type Engine, loadEngine } from './load-engine.js';
 import { chunksOf } from './log-chunks.js';
 import { NoKeysError } from './no-keys-error.js';
 import { yieldToMessages } from './yield-to-messages.js';
 
 const PROGRESS_MILLISECONDS = 100;
 
-let searcher: Promise<MemorySearcher> | undefined;
+interface ReadLog {
+  engine: Engine;
+  searcher: MemorySearcher;
+}
+
+let log: Promise<ReadLog> | undefined;
 /** A search ends when a later one has been requested. */
 let lastId = 0;
 
 self.onmessage = ({ data }: MessageEvent<ToMemoryWorker>) => {
   switch (data.kind) {
     case 'open':
-      searcher = read(data.engine, data.log);
+      log = read(data.engine, data.log);
       // A search reports a failure.
-      searcher.catch(() => undefined);
+      log.catch(() => undefined);
       break;
     case 'search':
       lastId = data.id;
@@ -31,7 +36,7 @@ self.onmessage = ({ data }: MessageEvent<ToMemoryWorker>) => {
   }
 };
 
-async function read(kind: EngineKind, request: SearchedLog): Promise<MemorySearcher> {
+async function read(kind: EngineKind, request: SearchedLog): Promise<ReadLog> {
   const engine = await loadEngine(kind);
   const searcher = new engine.MemorySearcher(request.seed, request.key, request.part);
   let reportedAt = performance.now();
@@ -49,17 +54,19 @@ async function read(kind: EngineKind, request: SearchedLog): Promise<MemorySearc
   if (searcher.count === 0) {
     throw new NoKeysError(request, searcher.linesWithoutKey);
   }
-  return searcher;
+  return { engine, searcher };
 }
 
 async function search(id: number, filters: string[], maxError: number): Promise<void> {
-  const log = await searcher;
+  const read = await log;
   for (const filter of filters) {
-    if (log === undefined || id !== lastId) {
+    if (read === undefined || id !== lastId) {
       return;
     }
-    const memory = log.search(filter, maxError) ?? null;
-    post({ kind: 'found', id, filter, memory, oneKeyIn: log.oneKeyIn });
+    const { engine, searcher } = read;
+    const memory = searcher.search(filter, maxError) ?? null;
+    const name = engine.filterName(filter);
+    post({ kind: 'found', id, found: { filter, name, memory, oneKeyIn: searcher.oneKeyIn } });
     await yieldToMessages();
   }
   post({ kind: 'finished', id });
