@@ -9,6 +9,9 @@ use std::process::Command;
 /// Decides at run time which mistake is made.
 const SWITCH: &str = include_str!("switch.rs");
 
+/// Declares the module of the switches.
+const LIBRARY: &str = "engine/src/lib.rs";
+
 /// The features with which the test command builds the engine.
 const FEATURES: &str = "all-filters,normalization,patterns,mutants";
 
@@ -33,8 +36,10 @@ pub struct TestPrograms {
 }
 
 impl CopiedTree {
-    /// Copies all files of the repository that are not ignored.
-    pub fn new(original: &Path) -> io::Result<Self> {
+    /// Copies all files of the repository that are not ignored, except Rust files below the
+    /// directories that are mutated: if they were first copied and then changed, each run would
+    /// compile the engine again.
+    pub fn new(original: &Path, mutated: &[String]) -> io::Result<Self> {
         let copy = original.join("target/mutants");
         let tree = CopiedTree {
             original: original.to_path_buf(),
@@ -43,14 +48,22 @@ impl CopiedTree {
         let mut list = Command::new("git");
         list.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
         let listed = list.current_dir(original).output()?;
+        let is_written_later = |name: &str| {
+            let mut below = mutated.iter().map(|it| name.strip_prefix(it.as_str()));
+            let is_mutated = below.any(|rest| rest.is_some_and(|it| it.starts_with('/')));
+            name == LIBRARY || (is_mutated && name.ends_with(".rs"))
+        };
         for name in String::from_utf8_lossy(&listed.stdout).lines() {
+            if is_written_later(name) {
+                continue;
+            }
             if let Ok(content) = fs::read(original.join(name)) {
                 tree.write(name, &content)?;
             }
         }
-        let library = fs::read_to_string(original.join("engine/src/lib.rs"))?;
+        let library = fs::read_to_string(original.join(LIBRARY))?;
         let library = library.replace("pub mod advise;", "mod mutation_switch;\npub mod advise;");
-        tree.write("engine/src/lib.rs", library.as_bytes())?;
+        tree.write(LIBRARY, library.as_bytes())?;
         tree.write("engine/src/mutation_switch.rs", SWITCH.as_bytes())?;
         Ok(tree)
     }

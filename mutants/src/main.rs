@@ -129,12 +129,12 @@ fn mixed(mut number: u64) -> u64 {
 fn build(
     tree: &CopiedTree,
     mutants: &[Mutant],
-    count: usize,
+    options: &Options,
 ) -> Result<(Vec<usize>, TestPrograms), Box<dyn Error>> {
     let mut not_viable = BTreeSet::new();
     loop {
         let viable = (0..mutants.len()).filter(|number| !not_viable.contains(number));
-        let chosen: Vec<usize> = viable.take(count).collect();
+        let chosen: Vec<usize> = viable.take(options.count).collect();
         let mut by_file: BTreeMap<&str, Vec<(usize, &Point)>> = BTreeMap::new();
         for &number in &chosen {
             let mutant = &mutants[number];
@@ -143,11 +143,12 @@ fn build(
                 .or_default()
                 .push((number, &mutant.point));
         }
-        let files: BTreeSet<&str> = mutants.iter().map(|it| it.file.as_str()).collect();
-        for file in files {
-            let points = by_file.get(file).map_or(&[][..], Vec::as_slice);
-            let text = with_switches(&tree.original(file)?, points);
-            tree.write(file, text.as_bytes())?;
+        for directory in &options.below {
+            for file in tree.sources(directory)? {
+                let points = by_file.get(file.as_str()).map_or(&[][..], Vec::as_slice);
+                let text = with_switches(&tree.original(&file)?, points);
+                tree.write(&file, text.as_bytes())?;
+            }
         }
         match tree.build()? {
             Ok(programs) => return Ok((chosen, programs)),
@@ -240,7 +241,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
-    let tree = CopiedTree::new(&root)?;
+    let tree = CopiedTree::new(&root, &options.below)?;
     let mutants = shuffled(&tree, options)?;
     eprintln!("{} possible mutants", mutants.len());
     if options.list {
@@ -248,7 +249,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         sample.for_each(|it| println!("{}", it.description));
         return Ok(());
     }
-    let (chosen, programs) = build(&tree, &mutants, options.count)?;
+    let (chosen, programs) = build(&tree, &mutants, options)?;
     let runner = Runner::new(&tree, programs);
     let trace = tree.directory().join("trace.txt");
     let Some(traced) = runner.trace(&trace, &options.tests, until)? else {

@@ -79,7 +79,8 @@ impl Watched {
         if self.resident_bytes() > MEMORY_BYTES {
             return Some(Ended::TooMuchMemory);
         }
-        if used > self.busy.1 || self.has_runnable_thread() {
+        // A thread that only wakes to look at a clock does not count.
+        if used > self.busy.1 + WAITING / 100 || self.has_runnable_thread() {
             self.busy = (Instant::now(), used);
         }
         (self.busy.0.elapsed() > WAITING).then_some(Ended::Stuck)
@@ -91,7 +92,7 @@ impl Watched {
         4096 * pages.and_then(|it| it.parse::<u64>().ok()).unwrap_or(0)
     }
 
-    /// Whether a thread is running, waits for the processor, or for a disk.
+    /// Whether a thread is running, waits for the processor or for a disk, or was stopped by somebody.
     fn has_runnable_thread(&self) -> bool {
         let Ok(threads) = fs::read_dir(Path::new(&self.process).join("task")) else {
             return false;
@@ -99,7 +100,7 @@ impl Watched {
         threads.flatten().any(|thread| {
             let text = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
             let state = text.rsplit(')').next().unwrap_or("").trim_start();
-            state.starts_with(['R', 'D'])
+            state.starts_with(['R', 'D', 'T'])
         })
     }
 }

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use crate::copied_tree::{CopiedTree, TestPrograms};
 use crate::process::{self, Ended};
 
-/// Tests of the text of the sources, which the switches change, and of files that mutants do not touch.
-const SKIPPED: [&str; 8] = [
+/// Tests of the text of the sources, which the switches change, of files that mutants do not touch, and
+/// of the number of allocations: the first switch that is reached reads the environment.
+const SKIPPED: [&str; 9] = [
     "tidy::",
     "documents::",
     "layers::",
@@ -21,6 +22,7 @@ const SKIPPED: [&str; 8] = [
     "filter_pages::",
     "papers_document::",
     "errata::",
+    "conformance::only_the_region_grows_with_the_memory",
 ];
 
 /// The longest processor time of a test without a mutant.

@@ -136,9 +136,8 @@ impl Plan {
             3 => {
                 plan.durability = EVERY_SECOND;
                 plan.closes = true;
-                let call = failing_call(Calls::SyncOfLogBySyncThread, pick(rng, 2));
-                plan.failing = Failing::OfKind(call);
-                actions.extend([small(rng), small(rng)]);
+                plan.failing = Failing::OfKind(failing_call(Calls::SyncOfLogBySyncThread, 0));
+                actions.push(small(rng));
             }
             // The sync of a checkpoint fails while another thread syncs the same log.
             _ => {

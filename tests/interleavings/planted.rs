@@ -6,7 +6,7 @@ use dedupstore_server::mutant::{Mutant as OfServer, plant as plant_in_server};
 use crate::exploration::{Found, Scenario, explore};
 
 /// The scenario must find a bug in so many schedules.
-const MOST_SCHEDULES: u64 = 4000;
+const MOST_SCHEDULES: u64 = 10_000;
 
 /// A bug and the scenario that must find it.
 #[derive(Clone, Copy, Debug)]
