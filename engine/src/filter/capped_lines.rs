@@ -5,7 +5,6 @@
 //! before it takes the key. [`Blocked`](super::Blocked) describes it with an example.
 
 use std::fmt::Debug;
-use std::hint::cold_path;
 use std::marker::PhantomData;
 
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines, all_set, ones};
@@ -146,7 +145,7 @@ impl<P: Places> CappedLines<P> {
         *occupied += u64::from(added);
         // A line beyond the cap has a word with more than an eighth of it.
         if vectors.has_word_above(before, self.cap_bits / 8) {
-            cold_path();
+            std::hint::cold_path();
             let ones = vectors.count(before);
             // One comparison for both conditions: the line is beyond the cap, and the key is new.
             let new = u32::from(added != 0) << u16::BITS;
