@@ -19,6 +19,11 @@ async function ticks(playground) {
   const pairs = found.map(([, y, value]) => ({ y: Number(y), value: Number(value) }));
   const [zero, top] = [pairs[0], pairs.at(-1)];
   assert.ok(zero !== undefined && top !== undefined && zero.value === 0 && pairs.length >= 3, svg.slice(0, 500));
+  // Round numbers: 1, 2 or 5 and zeros, or a multiple of such a step.
+  const step = pairs[1]?.value ?? 1;
+  const isRound = (/** @type {number} */ value) =>
+    /^[125]$/.test(`${value}`.replace(/[0.]/g, '')) || Math.abs(value / step - Math.round(value / step)) < 1e-9;
+  assert.ok(/^[125]$/.test(`${step}`.replace(/[0.]/g, '')) && pairs.every(({ value }) => isRound(value)), JSON.stringify(pairs));
   return pairs.slice(1).map(({ y, value }) => ({
     height: (zero.y - y) / (zero.y - top.y),
     share: value / top.value,

@@ -73,6 +73,21 @@ test('commands for samples, pasted lines, and a file whose name looks like an op
   });
 });
 
+test('the filters of the page have the defaults of the command line', async () => {
+  const store = join(directory, 'default.dds');
+  const created = execFileSync(program, ['create', store, '--memory', '64KiB']).toString();
+  const [, filter] = /^created [^:]+: (\S+) in /.exec(created) ?? [];
+  await visit(async (playground) => {
+    const filters = (await playground.outcomes()).map((outcome) => outcome.filter);
+    assert.ok(filters.includes(filter ?? created), `${filter} is not among ${filters}`);
+    // A filter without parameters is completed with its defaults.
+    const named = filters.flatMap((it) => ['--filter', it.split(':')[0] ?? '']);
+    const lines = execFileSync(program, ['simulate', '--json', '--memory', '8KiB', ...named], { input: LINES });
+    const printed = lines.toString().trimEnd().split('\n').map((line) => JSON.parse(line).filter);
+    assert.deepEqual(printed, filters);
+  });
+});
+
 test('numbers that mean nothing are not shown, and one of a thing is singular', async () => {
   await visit(async (playground) => {
     const { page } = playground;

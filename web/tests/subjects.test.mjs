@@ -60,6 +60,18 @@ function columnsOf(rows, id, columns) {
   }));
 }
 
+test('windows: a log without times names a sample that has them', async () => {
+  await visit(async ({ page }) => {
+    const panel = page.locator('#subject-windows');
+    await panel.locator('summary').first().click();
+    await answered(panel, 'The lines of this log have no time');
+    await panel.getByRole('button', { name: 'Show it on the sample “Access log”' }).click();
+    await panel.locator('table').first().waitFor();
+    await answered(panel, /^In this log of 4 h .*, a window of 7 d forgets nothing/);
+    assert.equal(await panel.locator('tr.best').count(), 1);
+  });
+});
+
 test('windows: what is forgotten, and the errors of all filters with a window', async () => {
   const log = generateSample('Access log');
   const key = ['--field', '7'];

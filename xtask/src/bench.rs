@@ -154,7 +154,7 @@ fn page_section() -> Outcome<String> {
         .map(|line| line.trim_start_matches(['#', 'ℹ', ' ']))
         .collect();
     Ok(format!(
-        "\n## Page\n\n`cargo xtask page-large {PAGE_MEGABYTES}`: three filters on a log in the \
+        "\n## Page\n\n`cargo xtask page-large {PAGE_MEGABYTES}`: five filters on a log in the \
          browser, and the same with the command line. The ratio is that of the speeds; below 1 the \
          page is slower.\n\n```text\n{}\n```\n",
         measured.join("\n")

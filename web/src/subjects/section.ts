@@ -26,7 +26,7 @@ export interface SubjectHost {
 export type SubjectName = 'windows' | 'machines' | 'trees' | 'growth' | 'importance';
 
 const TITLES: Readonly<Record<SubjectName, string>> = {
-  windows: 'What does a filter forget that remembers only a week?',
+  windows: 'What is forgotten if a filter remembers only a week?',
   importance: 'What if some keys matter more than others?',
   growth: 'What if the crawl grows beyond its plan?',
   machines: 'What if the filter is on many machines, and some fail?',
