@@ -61,6 +61,8 @@ mod reserved_filter;
 mod server_log;
 mod server_metrics;
 mod service_notification;
+#[cfg(unix)]
+mod signal_mask;
 mod signals;
 mod standard_error;
 mod store_backend;

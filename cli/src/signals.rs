@@ -81,7 +81,7 @@ mod unix {
     use signal_hook::{flag, low_level};
 
     use super::{OnSignal, lock_ignoring_poison};
-    use crate::inherited;
+    use crate::{inherited, signal_mask};
 
     /// What the signal handlers change. Handlers are a property of the process.
     struct Handled {
@@ -114,7 +114,8 @@ mod unix {
         let ending = [SIGINT, SIGTERM]
             .into_iter()
             .filter(|&signal| !inherited::is_ignored(signal));
-        let mut signals = Signals::new(ending.clone().chain([SIGHUP]))?;
+        let all: Vec<i32> = ending.clone().chain([SIGHUP]).collect();
+        let mut signals = Signals::new(&all)?;
         let (wake, waker) = UnixStream::pair()?;
         let exit_code = Arc::new(AtomicUsize::new(0));
         let handled = Handled {
@@ -155,6 +156,7 @@ mod unix {
             flag::register_usize(signal, Arc::clone(&exit_code), code as usize)?;
             low_level::pipe::register(signal, waker.try_clone()?)?;
         }
+        signal_mask::block(&all);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::source_files::source_files;
 /// The files that may contain `unsafe` code; see ARCHITECTURE.md.
 const UNSAFE_MODULES: &[&str] = &[
     "cli/src/inherited.rs",
+    "cli/src/signal_mask.rs",
     "engine/src/prefetch.rs",
     "engine/src/simd.rs",
     "engine/src/simd/avx2.rs",
