@@ -121,15 +121,7 @@ impl BufferTable {
 
     /// Counts the slots that a chain leads to.
     pub fn recount(&self, region: &[u8]) -> u64 {
-        let chains = (0..self.cells()).map(|bucket| {
-            let mut length = 0;
-            let mut link = self.slot_of(read_u32(region, self.head_at(bucket)));
-            while let Some(slot) = link {
-                length += 1;
-                link = self.next(region, slot);
-            }
-            length
-        });
+        let chains = (0..self.cells()).map(|bucket| self.links(region, bucket).count() as u64);
         chains.sum()
     }
 
@@ -204,14 +196,9 @@ impl BufferTable {
         }
         record.copy_from_slice(&region.bytes()[self.at(from)..][..self.slot_bytes()]);
         let fingerprint = Fingerprint(read_u64(record, 0));
-        let mut link_at = self.head_at(self.bucket_of(fingerprint));
-        while let Some(found) = self.slot_of(read_u32(region.bytes(), link_at)) {
-            if found == from {
-                let referenced = read_u32(region.bytes(), link_at) & REFERENCED;
-                write_link(region, link_at, (to + 1) | referenced);
-                break;
-            }
-            link_at = self.at(found) + NEXT;
+        if let Some(link_at) = self.link_to(region.bytes(), fingerprint, from) {
+            let referenced = read_u32(region.bytes(), link_at) & REFERENCED;
+            write_link(region, link_at, (to + 1) | referenced);
         }
         region
             .bytes_mut(self.at(to)..self.at(to) + self.slot_bytes())
@@ -359,22 +346,31 @@ impl BufferTable {
         (1..=self.capacity).contains(&link).then(|| link - 1)
     }
 
+    /// Returns where the links of a bucket's chain are, and the slots that they lead to. Bounded,
+    /// because the chain of a damaged region may be a circle.
     #[inline(always)]
-    fn next(&self, region: &[u8], slot: u32) -> Option<u32> {
-        self.slot_of(read_u32(region, self.at(slot) + NEXT))
+    fn links(&self, region: &[u8], bucket: u64) -> impl Iterator<Item = (usize, u32)> {
+        let mut next_at = self.head_at(bucket);
+        (0..self.capacity).map_while(move |_| {
+            let link_at = next_at;
+            let slot = self.slot_of(read_u32(region, link_at))?;
+            next_at = self.at(slot) + NEXT;
+            Some((link_at, slot))
+        })
+    }
+
+    /// Returns where the link to a key's slot is.
+    fn link_to(&self, region: &[u8], fingerprint: Fingerprint, slot: u32) -> Option<usize> {
+        let mut links = self.links(region, self.bucket_of(fingerprint));
+        let found = links.find(|&(_, found)| found == slot);
+        found.map(|(link_at, _)| link_at)
     }
 
     #[inline(always)]
     fn find(&self, region: &[u8], fingerprint: Fingerprint) -> Option<u32> {
-        let head = self.head_at(self.bucket_of(fingerprint));
-        let mut link = self.slot_of(read_u32(region, head));
-        while let Some(slot) = link {
-            if read_u64(region, self.at(slot)) == fingerprint.0 {
-                return Some(slot);
-            }
-            link = self.next(region, slot);
-        }
-        None
+        let links = self.links(region, self.bucket_of(fingerprint));
+        let mut slots = links.map(|(_, slot)| slot);
+        slots.find(|&slot| read_u64(region, self.at(slot)) == fingerprint.0)
     }
 
     fn touch<R: Region + ?Sized>(&self, region: &mut R, registers: &mut Registers, slot: u32) {
@@ -423,15 +419,10 @@ impl BufferTable {
     fn unlink<R: Region + ?Sized>(&self, region: &mut R, slot: u32) {
         let fingerprint = Fingerprint(read_u64(region.bytes(), self.at(slot)));
         let after = read_u32(region.bytes(), self.at(slot) + NEXT) & !REFERENCED;
-        let mut link_at = self.head_at(self.bucket_of(fingerprint));
-        while let Some(found) = self.slot_of(read_u32(region.bytes(), link_at)) {
-            if found == slot {
-                // The link before it keeps its own reference bit.
-                let referenced = read_u32(region.bytes(), link_at) & REFERENCED;
-                write_link(region, link_at, after | referenced);
-                return;
-            }
-            link_at = self.at(found) + NEXT;
+        if let Some(link_at) = self.link_to(region.bytes(), fingerprint, slot) {
+            // The link before it keeps its own reference bit.
+            let referenced = read_u32(region.bytes(), link_at) & REFERENCED;
+            write_link(region, link_at, after | referenced);
         }
     }
 
@@ -458,4 +449,31 @@ impl BufferTable {
 #[inline(always)]
 fn write_link<R: Region + ?Sized>(region: &mut R, at: usize, link: u32) {
     write_u32(region.bytes_mut(at..at + 4), 0, link);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::filter::{AnyFilter, FilterSpec, Registers};
+    use crate::fingerprint::Fingerprint;
+
+    /// Whoever forges a state can make its checksums right.
+    #[test]
+    fn every_search_ends_if_chains_are_circles() {
+        for text in ["buffer:policy=lru", "buffer:policy=clock", "fpbuffer"] {
+            let spec: FilterSpec = text.parse().expect("a spec");
+            let filter = AnyFilter::build(&spec, 1 << 14).expect("a filter");
+            // Every link leads to the first slot.
+            let mut region = vec![0; filter.region_bytes()];
+            for word in region.chunks_exact_mut(4) {
+                word.copy_from_slice(&1u32.to_le_bytes());
+            }
+            let mut registers = Registers::new(5);
+            for key in 0..100u64 {
+                let key = Fingerprint(key.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                filter.contains(&region, &registers, key);
+                filter.observe(&mut region[..], &mut registers, key.into());
+            }
+            filter.recount(&region);
+        }
+    }
 }
