@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use crate::audit::{AuditReport, AuditedFilter};
 use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, ClockReport, DEFAULT_MEMORY, FilterSpec, Observation,
-    ObservationTime, Registers, SpecError, Threads, Verdict, tick_of,
+    AnyFilter, BuildError, CannotForget, ClockReport, DEFAULT_MEMORY, FilterSpec, HashedKeys,
+    Observation, ObservationTime, Registers, SpecError, Threads, Verdict, tick_of,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::region::{Memory, OutOfMemory, Region};
@@ -36,6 +36,7 @@ pub struct SeenSet<M = Memory> {
     /// The time of the machine, if the caller has told it.
     machine_seconds: Option<u32>,
     threads: Option<Threads>,
+    hashed: HashedKeys,
 }
 
 /// The reason why a set cannot be created.
@@ -154,9 +155,10 @@ impl SeenSetBuilder {
     }
 
     /// Sets how many threads observe a batch together; the default is 1. Verdicts and state are
-    /// the same for every number. Filters whose keys touch one row or cache line gain: `blocked`,
-    /// `slot`, `word`, `recent`, `aging`, `sqf`, and `window` with `layout=blocked`. For others,
-    /// and in WebAssembly, one thread does all.
+    /// the same for every number. [Keys](SeenSet::observe_keys) are hashed by all threads. Filters
+    /// whose keys touch one row or cache line use all of them, too: `blocked`, `split`, `slot`,
+    /// `word`, `recent`, `aging`, `sqf`, and `window` with `layout=blocked`. With other filters one
+    /// thread decides. In WebAssembly one thread does everything.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -184,7 +186,7 @@ impl SeenSetBuilder {
             });
         }
         let time = ObservationTime::new(filter.filter().tick_clock());
-        let threads = self.threads_for(&filter);
+        let threads = Threads::start(self.threads);
         Ok(SeenSet {
             spec: self.spec,
             filter,
@@ -194,6 +196,7 @@ impl SeenSetBuilder {
             time,
             machine_seconds: None,
             threads,
+            hashed: HashedKeys::default(),
         })
     }
 
@@ -204,11 +207,6 @@ impl SeenSetBuilder {
         self.empty(filter)
     }
 
-    fn threads_for(&self, filter: &AuditedFilter) -> Option<Threads> {
-        let divisible = filter.filter().is_divisible();
-        divisible.then(|| Threads::start(self.threads)).flatten()
-    }
-
     fn filter_for_keys(&self) -> Result<AuditedFilter, CreateError> {
         let audit_bytes = audit_bytes(self.audit.clone()?)?;
         build_for_keys(&self.spec, self.memory_bits.clone()?, audit_bytes)
@@ -217,7 +215,7 @@ impl SeenSetBuilder {
     fn empty(self, filter: AuditedFilter) -> Result<SeenSet, CreateError> {
         let region = Memory::zeroed(filter.region_bytes())?;
         let time = ObservationTime::new(filter.filter().tick_clock());
-        let threads = self.threads_for(&filter);
+        let threads = Threads::start(self.threads);
         Ok(SeenSet {
             spec: self.spec,
             filter,
@@ -227,6 +225,7 @@ impl SeenSetBuilder {
             time,
             machine_seconds: None,
             threads,
+            hashed: HashedKeys::default(),
         })
     }
 }
@@ -374,6 +373,32 @@ impl<M: Deref<Target = [u8]> + DerefMut> SeenSet<M> {
             from = run.end;
         }
         self.time.reuse(runs);
+    }
+
+    /// Hashes many keys and observes them in order, both with all [threads](SeenSetBuilder::threads).
+    ///
+    /// ```
+    /// use dedupstore::{SeenSet, Verdict};
+    ///
+    /// let mut seen = SeenSet::builder("blocked")?.memory("1MiB").threads(2).build()?;
+    /// let urls = ["https://harbour.example/", "https://quay.example/", "https://harbour.example/"];
+    /// let mut verdicts = [Verdict::New; 3];
+    /// seen.observe_keys(&urls, &mut verdicts);
+    /// assert_eq!(verdicts, [Verdict::New, Verdict::New, Verdict::Seen]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn observe_keys<K: AsRef<[u8]> + Sync>(&mut self, keys: &[K], verdicts: &mut [Verdict]) {
+        assert_eq!(keys.len(), verdicts.len());
+        let mut hashed = std::mem::take(&mut self.hashed);
+        let length = HashedKeys::batch_length(self.threads.as_ref());
+        for (keys, verdicts) in keys.chunks(length).zip(verdicts.chunks_mut(length)) {
+            let observations = hashed.hash(self.threads.as_ref(), self.hasher, keys);
+            self.observe_batch(observations, verdicts);
+        }
+        self.hashed = hashed;
     }
 
     /// Returns the hash function of the keys.

@@ -132,6 +132,8 @@ mod any_work;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(not(target_family = "wasm"))]
+mod choose;
 #[cfg(feature = "all-filters")]
 mod field;
 #[cfg(feature = "all-filters")]
@@ -142,6 +144,8 @@ pub use {
     any_work::AnyVectorWork,
     field::{Field, from_bit, read_words, write_words},
 };
+#[cfg(not(target_family = "wasm"))]
+pub use choose::{Chosen, Interval};
 #[cfg(target_arch = "x86_64")]
 pub use {avx2::Avx2, avx512::Avx512};
 

@@ -231,14 +231,20 @@ def test_a_peer_that_is_no_server_of_ours_is_refused() -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
 
             def respond(listener: socket.socket = listener, answer: bytes = answer) -> None:
-                peer, _ = listener.accept()
-                with peer:
-                    peer.recv(1000)
-                    peer.sendall(answer)
+                # `connect` asks first what the peer is, on a connection of its own.
+                while True:
+                    try:
+                        peer, _ = listener.accept()
+                    except OSError:
+                        return
+                    with peer:
+                        peer.recv(1000)
+                        peer.sendall(answer)
 
-            thread = threading.Thread(target=respond)
+            thread = threading.Thread(target=respond, daemon=True)
             thread.start()
             port = listener.getsockname()[1]
             with pytest.raises((ConnectionFailedError, ServerError)):
-                Store.connect(f"redis://127.0.0.1:{port}/links")
+                Store.connect(f"redis://127.0.0.1:{port}/links", timeout=10.0)
+            listener.shutdown(socket.SHUT_RDWR)
             thread.join()

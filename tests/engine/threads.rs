@@ -63,6 +63,40 @@ fn any_number_of_threads_gives_the_same_bytes_and_verdicts() {
     }
 }
 
+/// Hashed by one thread or several, observed by one or several, in memory or in a store.
+#[test]
+fn keys_that_are_hashed_by_several_threads_have_the_same_verdicts() {
+    let draws = Generator::from_seed(4);
+    let keys: Vec<String> = (0..150_000)
+        .map(|i| format!("https://harbour.example/{}", draws.draw(i) % 60_000))
+        .collect();
+    for filter in ["blocked", "stable", "window"] {
+        let expected: Vec<Verdict> = {
+            let builder = SeenSet::builder(filter).expect("a filter");
+            let mut set = builder.memory("64KiB").seed(1).build().expect("small");
+            keys.iter().map(|key| set.observe(key)).collect()
+        };
+        for threads in 1..=3 {
+            let builder = SeenSet::builder(filter).expect("a filter");
+            let builder = builder.memory("64KiB").seed(1).threads(threads);
+            let mut set = builder.build().expect("small");
+            let mut found = vec![Verdict::New; keys.len()];
+            set.observe_keys(&keys, &mut found);
+            assert!(found == expected, "{filter}, {threads} threads");
+
+            let directory = tempfile::tempdir().expect("a directory");
+            let options = CreateOptions::new(filter).expect("a filter");
+            let options = options.memory("64KiB").seed(1);
+            let open = OpenOptions::new().observing_threads(threads);
+            let path = directory.path().join("keys.dds");
+            let mut store = open.create(&path, &options).expect("a store");
+            let mut found = vec![Verdict::New; keys.len()];
+            store.observe_keys(&keys, &mut found).expect("recorded");
+            assert!(found == expected, "{filter} in a store, {threads} threads");
+        }
+    }
+}
+
 #[test]
 fn every_filter_whose_keys_touch_one_row_is_divided() {
     for descriptor in registry() {

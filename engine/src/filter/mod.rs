@@ -87,6 +87,7 @@ mod growing_timers;
 mod growth;
 #[cfg(feature = "all-filters")]
 mod growth_plan;
+mod hashed_keys;
 #[cfg(feature = "all-filters")]
 mod importance_cells;
 #[cfg(feature = "all-filters")]
@@ -163,6 +164,7 @@ pub use drawing::Drawing;
 pub use error::{BuildError, CannotForget};
 pub use evidence::{Evidence, EvidenceCell, Requirement};
 pub use growth::{CannotGrow, Growth};
+pub(crate) use hashed_keys::HashedKeys;
 #[doc(hidden)]
 pub use observation::LoggedObservations;
 pub use observation::{Observation, Verdict};

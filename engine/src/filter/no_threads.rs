@@ -1,6 +1,10 @@
 //! WebAssembly has no threads: one loop observes every batch.
 
 use super::{AnyFilter, Observation, Registers, SampleMask, Verdict};
+use crate::fingerprint::KeyHasher;
+
+/// One thread observes every batch.
+pub(super) const SHORTEST_BATCH: usize = usize::MAX;
 
 /// There are none.
 #[derive(Debug)]
@@ -11,6 +15,11 @@ impl Threads {
     /// Returns None.
     pub fn start(_: usize) -> Option<Self> {
         None
+    }
+
+    /// Cannot be called.
+    pub(super) fn hash<K>(&self, _: KeyHasher, _: &[K], _: &mut [Observation]) {
+        match *self {}
     }
 }
 

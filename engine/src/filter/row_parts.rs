@@ -9,7 +9,8 @@
 
 use std::ops::Range;
 
-use super::{Observation, Registers, Rows, Verdict};
+use super::{Registers, Rows, Verdict};
+use crate::simd::{Chosen, Interval};
 
 /// Parts begin at a multiple of so many rows: then they begin at a multiple of eight bytes,
 /// whatever the size of a row is.
@@ -20,7 +21,7 @@ const ROWS_PER_STEP: u64 = 64;
 pub(crate) struct Part<'a> {
     pub first_row: u64,
     /// The fingerprints of the keys that belong to these rows.
-    pub fingerprints: Range<u128>,
+    pub fingerprints: Interval,
     pub bytes: &'a mut [u8],
 }
 
@@ -46,7 +47,9 @@ impl Rows {
             region = rest;
             divided.push(Part {
                 first_row,
-                fingerprints: self.first_fingerprint(first_row)..self.first_fingerprint(end_row),
+                fingerprints: interval(
+                    self.first_fingerprint(first_row)..self.first_fingerprint(end_row),
+                ),
                 bytes,
             });
         }
@@ -61,6 +64,13 @@ impl Rows {
     /// Returns how many bytes the first `count` rows take.
     pub(crate) fn bytes_of(&self, count: u64) -> u64 {
         (u128::from(count) * u128::from(self.bits) / 8) as u64
+    }
+}
+
+fn interval(fingerprints: Range<u128>) -> Interval {
+    Interval {
+        first: fingerprints.start as u64,
+        length_minus_one: (fingerprints.end - fingerprints.start - 1) as u64,
     }
 }
 
@@ -83,7 +93,8 @@ impl PartWork {
 /// The keys of a batch that belong to one part, and what observing them has changed.
 #[derive(Debug)]
 pub(crate) struct OwnKeys {
-    pub positions: Positions,
+    /// The fingerprints of those in the present block, with their positions in it.
+    pub chosen: Chosen,
     /// The thread's own copy of the registers.
     pub registers: Registers,
     /// The positions in the batch of the keys in the sample.
@@ -95,35 +106,11 @@ pub(crate) struct OwnKeys {
 impl Default for OwnKeys {
     fn default() -> Self {
         OwnKeys {
-            positions: Positions::default(),
+            chosen: Chosen::default(),
             registers: Registers::new(0),
             sampled: Vec::new(),
             new: 0,
         }
-    }
-}
-
-/// Memory for the positions of the keys that belong to a part.
-#[derive(Debug, Default)]
-pub(crate) struct Positions(Vec<u32>);
-
-impl Positions {
-    /// Returns the positions of the keys of a block that belong to the part with these
-    /// fingerprints. No branch depends on a key.
-    pub fn select(&mut self, fingerprints: &Range<u128>, block: &[Observation]) -> &[u32] {
-        let first = fingerprints.start as u64;
-        let length = (fingerprints.end - fingerprints.start - 1) as u64;
-        if self.0.len() < block.len() {
-            self.0.resize(block.len(), 0);
-        }
-        let positions = &mut self.0[..block.len()];
-        let mut count = 0;
-        for (position, observation) in block.iter().enumerate() {
-            positions[count] = position as u32;
-            let distance = observation.fingerprint.0.wrapping_sub(first);
-            count += usize::from(distance <= length);
-        }
-        &positions[..count]
     }
 }
 
@@ -166,7 +153,7 @@ impl Registers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::{Fingerprint, reduce};
+    use crate::fingerprint::reduce;
 
     #[test]
     fn parts_hold_every_row_and_every_fingerprint_once() {
@@ -178,14 +165,12 @@ mod tests {
                 let parts = rows.divide(&mut region, parts);
                 let (mut row, mut fingerprint, mut length) = (0, 0, 0);
                 for part in &parts {
-                    assert_eq!(
-                        (part.first_row, part.fingerprints.start),
-                        (row, fingerprint)
-                    );
+                    let first = u128::from(part.fingerprints.first);
+                    assert_eq!((part.first_row, first), (row, fingerprint));
                     assert_eq!(length, (part.first_row * bits / 8) as usize);
                     assert_eq!(length % 8, 0);
-                    fingerprint = part.fingerprints.end;
-                    let (first, last) = (part.fingerprints.start as u64, (fingerprint - 1) as u64);
+                    fingerprint += u128::from(part.fingerprints.length_minus_one) + 1;
+                    let (first, last) = (part.fingerprints.first, (fingerprint - 1) as u64);
                     assert_eq!(reduce(first, count), row);
                     row = reduce(last, count) + 1;
                     length += part.bytes.len();
@@ -193,21 +178,6 @@ mod tests {
                 assert_eq!((row, fingerprint, length), (count, 1 << 64, bytes));
             }
         }
-    }
-
-    #[test]
-    fn every_key_is_selected_for_its_part() {
-        let keys = [7u64 << 60, 1, 3 << 60, 8 << 60, u64::MAX, 0];
-        let block: Vec<Observation> = keys.map(|it| Fingerprint(it).into()).to_vec();
-        let mut positions = Positions::default();
-        assert_eq!(positions.select(&(0..1 << 62), &block), [1, 2, 5]);
-        assert_eq!(positions.select(&(1 << 62..1 << 64), &block), [0, 3, 4]);
-        assert_eq!(positions.select(&(0..1 << 64), &block).len(), 6);
-        assert!(
-            positions
-                .select(&(1 << 63..1 << 64), &block[..2])
-                .is_empty()
-        );
     }
 
     #[test]

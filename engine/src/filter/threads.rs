@@ -4,14 +4,16 @@
 //! Each one observes its own keys in the order of the stream, so the result is that of one thread.
 
 use super::batch::{self, BatchLoop, LOOKAHEAD, specialized};
+use super::hashed_keys::hash;
 use super::row_parts::{OwnKeys, Part, PartWork};
 use super::{AnyFilter, Filter, Observation, Registers, Rows, SampleMask, Verdict};
-use crate::fingerprint::reduce;
+use crate::fingerprint::{Fingerprint, KeyHasher, reduce};
 use crate::prefetch::prefetch;
+use crate::simd::Vectors;
 use crate::workers::Workers;
 
 /// Below this length of a batch, waking a thread costs more than it saves.
-const SHORTEST_BATCH: usize = 2048;
+pub(super) const SHORTEST_BATCH: usize = 2048;
 /// After so many keys, the threads wait for each other, which takes as long as many keys.
 const LONGEST_BATCH: usize = 1 << 20;
 /// A thread looks for its own keys among so many at a time, which stay in its second-level cache.
@@ -34,6 +36,19 @@ impl Threads {
         let workers = Workers::start(count);
         let work = (0..workers.count()).map(|_| PartWork::default()).collect();
         (workers.count() > 1).then_some(Threads { workers, work })
+    }
+
+    /// Hashes keys. Each thread takes a part of them.
+    pub(super) fn hash<K: AsRef<[u8]> + Sync>(
+        &self,
+        hasher: KeyHasher,
+        keys: &[K],
+        observations: &mut [Observation],
+    ) {
+        let part = keys.len().div_ceil(self.workers.count()).max(1);
+        let parts = keys.chunks(part).zip(observations.chunks_mut(part));
+        self.workers
+            .run(parts, |(keys, observations)| hash(hasher, keys, observations));
     }
 }
 
@@ -203,7 +218,7 @@ fn observe_own<F: Filter>(
         bytes,
     } = part;
     let OwnKeys {
-        positions,
+        chosen,
         registers: before,
         sampled,
         new: all_new,
@@ -212,26 +227,31 @@ fn observe_own<F: Filter>(
     // A copy of which no one else knows, as in `batch.rs`.
     let registers = &mut before.clone();
     let start = registers.generator();
+    let vectors = Vectors::detected();
     // A byte of the key's row, found without the row itself.
     let (all_bytes, first_byte) = (rows.bytes_of(rows.count), rows.bytes_of(first_row));
     let blocks = observations.chunks(BLOCK).zip(verdicts.chunks_mut(BLOCK));
     for (index, (block, verdicts)) in blocks.enumerate() {
         let offset = index * BLOCK;
-        let own = positions.select(&fingerprints, block);
-        let ask = |bytes: &[u8], position: u32| {
-            let fingerprint = block[position as usize].fingerprint.0;
+        chosen.choose(vectors, block, |it| it.fingerprint.0, fingerprints);
+        let (numbers, positions) = chosen.get();
+        let ask = |bytes: &[u8], fingerprint: u64| {
             let byte = reduce(fingerprint, all_bytes).wrapping_sub(first_byte);
             prefetch(bytes, byte as usize);
         };
-        let first = own.iter().take(LOOKAHEAD);
-        first.for_each(|&position| ask(bytes, position));
-        let mut ahead = own.get(LOOKAHEAD..).unwrap_or_default().iter();
-        for &position in own {
+        let first = numbers.iter().take(LOOKAHEAD);
+        first.for_each(|&fingerprint| ask(bytes, fingerprint));
+        let mut ahead = numbers.get(LOOKAHEAD..).unwrap_or_default().iter();
+        for (&fingerprint, &position) in numbers.iter().zip(positions) {
             if let Some(&later) = ahead.next() {
                 ask(bytes, later);
             }
             let position = position as usize;
-            let (observation, at) = (block[position], offset + position);
+            let observation = Observation {
+                fingerprint: Fingerprint(fingerprint),
+                ..block[position]
+            };
+            let at = offset + position;
             let generator = start.ahead(at as u64 * filter.draws());
             let verdict =
                 filter.observe_in_rows(bytes, first_row, registers, generator, observation);

@@ -64,7 +64,10 @@ fn main() {
     for &size_mib in &choice.sizes_mib {
         for &section in &choice.sections {
             match section {
-                "threads" => two_threads::compare(size_mib, choice.rounds),
+                "threads" => {
+                    two_threads::compare(size_mib, choice.rounds);
+                    two_threads::compare_urls(size_mib, choice.rounds);
+                }
                 section => compare(size_mib, section == "urls", &choice),
             }
         }

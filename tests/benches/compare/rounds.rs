@@ -10,6 +10,11 @@ use super::keys::{KEYS_PER_ROUND, Keys};
 pub struct Times(Vec<f64>);
 
 impl Times {
+    /// Adds a round in which so many keys took the time since `started`.
+    pub fn add(&mut self, started: Instant, keys: usize) {
+        self.0.push(started.elapsed().as_nanos() as f64 / keys as f64);
+    }
+
     pub fn median(&self) -> f64 {
         median(self.0.iter().copied())
     }
@@ -34,9 +39,8 @@ pub fn interleaved(contenders: &mut [Contender], rounds: usize, urls: bool) -> V
             let which = (i + round) % contenders.len();
             let started = Instant::now();
             let new = keys.feed(&mut contenders[which].observe);
-            let elapsed = started.elapsed().as_nanos() as f64 / KEYS_PER_ROUND as f64;
+            times[which].add(started, KEYS_PER_ROUND);
             std::hint::black_box(new);
-            times[which].0.push(elapsed);
         }
     }
     times

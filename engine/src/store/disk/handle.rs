@@ -19,7 +19,7 @@ use super::recovery::{Recovered, RecoveryReport, recover};
 use super::sync_thread::SyncThread;
 use crate::audit::{AuditedFilter, LogPolicy};
 use crate::filter::{
-    FilterSpec, Observation, ObservationTime, Registers, Run, Threads, Verdict, tick_of,
+    FilterSpec, HashedKeys, Observation, ObservationTime, Registers, Run, Threads, Verdict, tick_of,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
 use crate::store::error::StoreError;
@@ -60,6 +60,7 @@ pub struct Store<M: Medium = Directory> {
     pub(super) checkpoint_thread: Option<CheckpointThread>,
     sync_thread: Option<SyncThread<M>>,
     observing: Option<Threads>,
+    hashed: HashedKeys,
 }
 
 impl<M: Medium> Store<M> {
@@ -111,9 +112,6 @@ impl<M: Medium> Store<M> {
         // A sync after each frame would make every store into a map fault.
         let may_map = options.map_log && options.durability != Durability::Every;
         let tail = LogTail::new(active.layout.log_bytes, may_map);
-        let divisible = filter.filter().is_divisible();
-        let observing = divisible.then(|| Threads::start(options.observing_threads));
-        let observing = observing.flatten();
         Ok(Store {
             appender: LogAppender::new(&progress, by_thread, tail),
             log: LogWriter::new(
@@ -139,7 +137,8 @@ impl<M: Medium> Store<M> {
             background_check,
             checkpoint_thread,
             sync_thread,
-            observing,
+            observing: Threads::start(options.observing_threads),
+            hashed: HashedKeys::default(),
         })
     }
 
@@ -191,6 +190,30 @@ impl<M: Medium> Store<M> {
         }
         self.time.reuse(runs);
         self.after_append()
+    }
+
+    /// Hashes many keys and observes them in order, both with all
+    /// [threads](OpenOptions::observing_threads). If the filter has a window that is measured in
+    /// seconds, the time is that of the machine. After an error, the keys before it may be recorded.
+    ///
+    /// # Panics
+    /// If the two slices differ in length.
+    pub fn observe_keys<K: AsRef<[u8]> + Sync>(
+        &mut self,
+        keys: &[K],
+        verdicts: &mut [Verdict],
+    ) -> Result<(), StoreError> {
+        assert_eq!(keys.len(), verdicts.len());
+        self.follow_machine_clock();
+        let mut hashed = std::mem::take(&mut self.hashed);
+        let length = HashedKeys::batch_length(self.observing.as_ref());
+        let mut batches = keys.chunks(length).zip(verdicts.chunks_mut(length));
+        let result = batches.try_for_each(|(keys, verdicts)| {
+            let observations = hashed.hash(self.observing.as_ref(), self.hasher, keys);
+            self.observe_batch(observations, verdicts)
+        });
+        self.hashed = hashed;
+        result
     }
 
     /// Observes keys at one step and appends them to the log, in as many frames as needed.

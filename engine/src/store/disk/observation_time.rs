@@ -56,11 +56,16 @@ impl<M: Medium> Store<M> {
 
     /// Returns an observation at the machine's time, if the filter needs a time.
     pub(super) fn observation_now(&mut self, fingerprint: Fingerprint) -> Observation {
+        self.follow_machine_clock();
+        fingerprint.into()
+    }
+
+    /// Moves the clock of the window to the machine's time, if the filter needs a time.
+    pub(super) fn follow_machine_clock(&mut self) {
         if self.time.is_needed() {
             let now = self.medium().unix_seconds();
             self.time.advance(tick_of(now));
         }
-        fingerprint.into()
     }
 
     /// Decides about a key at its time. Records nothing.

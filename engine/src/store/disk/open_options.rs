@@ -88,10 +88,9 @@ impl OpenOptions {
         self
     }
 
-    /// Sets how many threads observe a large batch together; the default is 1. Verdicts and state
-    /// are the same for every number. It helps filters whose keys touch one row or cache line; see
-    /// [`SeenSetBuilder::threads`](crate::SeenSetBuilder::threads). While a checkpoint copies the
-    /// region, one thread does all.
+    /// Sets how many threads hash and observe a large batch together; the default is 1. Verdicts and
+    /// state are the same for every number. [`SeenSetBuilder::threads`](crate::SeenSetBuilder::threads)
+    /// says which filters use all threads. While a checkpoint copies the region, one thread observes.
     pub const fn observing_threads(mut self, threads: usize) -> Self {
         self.observing_threads = threads;
         self
