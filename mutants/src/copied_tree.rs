@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::processors::AnyError;
+
 /// Decides at run time which mistake is made.
 const SWITCH: &str = include_str!("switch.rs");
 
@@ -112,7 +114,7 @@ impl CopiedTree {
     /// Builds the tests of the copy. Returns the numbers of switches that do not compile instead.
     pub fn build(
         &self,
-    ) -> Result<Result<TestPrograms, BTreeSet<usize>>, Box<dyn std::error::Error>> {
+    ) -> Result<Result<TestPrograms, BTreeSet<usize>>, AnyError> {
         let unit = ["--package", "dedupstore", "--lib", "--features", FEATURES];
         let unit = match self.build_one(&unit)? {
             Ok(unit) => unit,
@@ -131,7 +133,7 @@ impl CopiedTree {
     fn build_one(
         &self,
         options: &[&str],
-    ) -> Result<Result<PathBuf, BTreeSet<usize>>, Box<dyn std::error::Error>> {
+    ) -> Result<Result<PathBuf, BTreeSet<usize>>, AnyError> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         let mut command = Command::new(cargo);
         command.args(["test", "--no-run"]).args(options);

@@ -9,20 +9,22 @@
 mod copied_tree;
 mod point;
 mod process;
+mod processors;
 mod runner;
 mod search;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use copied_tree::{CopiedTree, TestPrograms};
 use point::{Point, with_switches};
+use processors::{AnyError, for_each};
 use runner::Runner;
 use trial::{Part, tests_of, try_mutant};
 
@@ -51,7 +53,7 @@ struct Options {
     list: bool,
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
+fn options() -> Result<Options, AnyError> {
     let mut options = Options {
         seed: 1,
         count: 150,
@@ -94,7 +96,7 @@ struct Mutant {
 }
 
 /// Returns all possible mutants in a random order that follows from the seed.
-fn shuffled(tree: &CopiedTree, options: &Options) -> Result<Vec<Mutant>, Box<dyn Error>> {
+fn shuffled(tree: &CopiedTree, options: &Options) -> Result<Vec<Mutant>, AnyError> {
     let mut mutants = Vec::new();
     for directory in &options.below {
         for file in tree.sources(directory)? {
@@ -130,7 +132,7 @@ fn build(
     tree: &CopiedTree,
     mutants: &[Mutant],
     options: &Options,
-) -> Result<(Vec<usize>, TestPrograms), Box<dyn Error>> {
+) -> Result<(Vec<usize>, TestPrograms), AnyError> {
     let mut not_viable = BTreeSet::new();
     loop {
         let viable = (0..mutants.len()).filter(|number| !not_viable.contains(number));
@@ -235,7 +237,7 @@ impl Outcomes {
     }
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+fn run(options: &Options) -> Result<(), AnyError> {
     let until = options.time.map(|time| Instant::now() + time);
     let is_over = || until.is_some_and(|until| Instant::now() > until);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -258,12 +260,13 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     };
     let seconds: f64 = traced.values().map(|it| it.time.as_secs_f64()).sum();
     eprintln!("{} tests: {seconds:.0} s of processor time", traced.len());
-    let mut outcomes = Outcomes::open(tree.directory(), options)?;
+    let outcomes = Mutex::new(Outcomes::open(tree.directory(), options)?);
+    let outcomes_of = || outcomes.lock().unwrap_or_else(PoisonError::into_inner);
     for part in [Part::Quick, Part::Slow] {
-        for &number in &chosen {
+        for_each(&chosen, |_, &number| {
             let mutant = &mutants[number];
-            if is_over() || !outcomes.is_left(mutant, part) {
-                continue;
+            if is_over() || !outcomes_of().is_left(mutant, part) {
+                return Ok(());
             }
             let tests = tests_of(&traced, number, &mutant.file, part);
             let slow_ones = tests_of(&traced, number, &mutant.file, Part::Slow);
@@ -271,16 +274,16 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             let by = match (&killed_by, part) {
                 (Some(by), _) => by,
                 // Another test may notice it.
-                (None, _) if !options.tests.is_empty() => continue,
+                (None, _) if !options.tests.is_empty() => return Ok(()),
                 (None, Part::Quick) if !slow_ones.is_empty() => SLOW_ONES_LEFT,
                 (None, Part::Quick) if tests.is_empty() => UNREACHED,
                 (None, _) => SURVIVED,
             };
-            outcomes.add(mutant, by)?;
-        }
+            Ok(outcomes_of().add(mutant, by)?)
+        })?;
     }
     let chosen: Vec<&Mutant> = chosen.iter().map(|&number| &mutants[number]).collect();
-    outcomes.print(&chosen);
+    outcomes_of().print(&chosen);
     Ok(())
 }
 

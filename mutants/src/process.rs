@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
 /// The memory that a test may hold. Those of the engine hold less than 1 GiB.
 const MEMORY_BYTES: u64 = 4 << 30;
 /// A process all of whose threads wait for so long will wait forever.
@@ -29,7 +31,8 @@ pub enum Ended {
 }
 
 /// Runs a command whose output does not matter until it ends or has used the processor for `limit`.
-pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
+/// Returns how it ended and its processor time, with that of the programs that it ran.
+pub fn run(command: &mut Command, limit: Duration) -> io::Result<(Ended, Duration)> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.stderr(Stdio::null()).spawn()?;
     let mut pause = Duration::from_micros(200);
@@ -39,10 +42,12 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
         busy: (Instant::now(), Duration::ZERO),
     };
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(match status.success() {
-                true => Ended::Passed,
-                false => Ended::Failed,
+        if has_ended(&child)? {
+            // Before the wait, which removes the process.
+            let used = processor_time(&watched.stat(), WITH_CHILDREN);
+            return Ok(match child.wait()?.success() {
+                true => (Ended::Passed, used),
+                false => (Ended::Failed, used),
             });
         }
         std::thread::sleep(pause);
@@ -51,10 +56,18 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
             looked = Instant::now();
             if let Some(ended) = watched.look(limit) {
                 end(&mut child)?;
-                return Ok(ended);
+                return Ok((ended, limit));
             }
         }
     }
+}
+
+/// Whether a process has ended, without removing it.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let process = process.ok_or(io::ErrorKind::InvalidInput)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(process), options)?.is_some())
 }
 
 fn end(child: &mut Child) -> io::Result<()> {
@@ -71,8 +84,13 @@ struct Watched {
 }
 
 impl Watched {
+    /// Returns the file with its processor time.
+    fn stat(&self) -> String {
+        format!("{}/stat", self.process)
+    }
+
     fn look(&mut self, limit: Duration) -> Option<Ended> {
-        let used = processor_time(&format!("{}/stat", self.process), OF_THE_PROCESS);
+        let used = processor_time(&self.stat(), WITHOUT_CHILDREN);
         if used > limit {
             return Some(Ended::TooLong);
         }
@@ -105,22 +123,18 @@ impl Watched {
     }
 }
 
-/// The fields of the processor time in a `stat` file, counted after the name.
-const OF_THE_PROCESS: usize = 11;
-const OF_ITS_CHILDREN: usize = 13;
+/// How many fields of a `stat` file hold the processor time: of the process, then of its children that
+/// have ended.
+const WITHOUT_CHILDREN: usize = 2;
+const WITH_CHILDREN: usize = 4;
 
-fn processor_time(file: &str, field: usize) -> Duration {
+fn processor_time(file: &str, fields: usize) -> Duration {
     let text = fs::read_to_string(file).unwrap_or_default();
-    // After the name in parentheses; the times are in hundredths of a second.
-    let fields = text.rsplit(')').next().unwrap_or("").split_whitespace();
-    let times = fields.skip(field).take(2);
+    // The first is number 11 after the name in parentheses; the times are in hundredths of a second.
+    let all = text.rsplit(')').next().unwrap_or("").split_whitespace();
+    let times = all.skip(11).take(fields);
     let times = times.filter_map(|it| it.parse::<u64>().ok());
     Duration::from_millis(10 * times.sum::<u64>())
-}
-
-/// Returns the processor time of all programs that this one has run and waited for.
-pub fn time_of_children() -> Duration {
-    processor_time("/proc/self/stat", OF_ITS_CHILDREN)
 }
 
 #[cfg(test)]
@@ -129,7 +143,8 @@ mod tests {
 
     fn shell(script: &str) -> Ended {
         let limit = Duration::from_millis(300);
-        run(Command::new("sh").args(["-c", script]), limit).expect("a shell")
+        let ran = run(Command::new("sh").args(["-c", script]), limit);
+        ran.expect("a shell").0
     }
 
     #[test]
@@ -138,5 +153,17 @@ mod tests {
         assert_eq!(shell("false"), Ended::Failed);
         assert_eq!(shell("kill -9 $$"), Ended::Failed);
         assert_eq!(shell("while :; do :; done"), Ended::TooLong);
+    }
+
+    #[test]
+    fn the_time_of_a_process_includes_that_of_its_children() {
+        let script = "sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; true";
+        let ran = run(
+            Command::new("sh").args(["-c", script]),
+            Duration::from_secs(60),
+        );
+        let (ended, used) = ran.expect("a shell");
+        assert_eq!(ended, Ended::Passed);
+        assert!(used >= Duration::from_millis(30), "{used:?}");
     }
 }

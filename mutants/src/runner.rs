@@ -6,10 +6,12 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::copied_tree::{CopiedTree, TestPrograms};
 use crate::process::{self, Ended};
+use crate::processors::{AnyError, for_each};
 
 /// Tests of the text of the sources, which the switches change, of files that mutants do not touch, and
 /// of the number of allocations: the first switch that is reached reads the environment.
@@ -112,7 +114,12 @@ impl Runner {
     }
 
     /// Runs a test with a mutant.
-    pub fn run(&self, test: &Test, mutant: usize, limit: Duration) -> io::Result<Ended> {
+    pub fn run(
+        &self,
+        test: &Test,
+        mutant: usize,
+        limit: Duration,
+    ) -> io::Result<(Ended, Duration)> {
         let mut command = self.command(test);
         process::run(command.env("MUTANT", mutant.to_string()), limit)
     }
@@ -124,7 +131,7 @@ impl Runner {
         file: &Path,
         words: &[String],
         until: Option<Instant>,
-    ) -> Result<Option<BTreeMap<Test, Traced>>, Box<dyn std::error::Error>> {
+    ) -> Result<Option<BTreeMap<Test, Traced>>, AnyError> {
         let digest = format!("programs {:016x}\n", self.digest()?);
         let known = fs::read_to_string(file).unwrap_or_default();
         if !known.starts_with(&digest) {
@@ -137,31 +144,37 @@ impl Runner {
             words.is_empty() || words.iter().any(|word| test.name.contains(word.as_str()))
         };
         traced.retain(|test, _| is_wanted(test));
-        for test in self.list()?.into_iter().filter(is_wanted) {
-            if traced.contains_key(&test) {
-                continue;
+        let mut left = self.list()?;
+        left.retain(|test| is_wanted(test) && !traced.contains_key(test));
+        let is_over = || until.is_some_and(|until| Instant::now() > until);
+        let output = OpenOptions::new().append(true).open(file)?;
+        let found = Mutex::new((traced, output));
+        for_each(&left, |thread, test| {
+            if is_over() {
+                return Ok(());
             }
-            if until.is_some_and(|until| Instant::now() > until) {
-                return Ok(None);
-            }
-            let found = self.trace_one(&test, &file.with_extension("reached"))?;
-            output.write_all(write_line(&test, &found).as_bytes())?;
-            traced.insert(test, found);
-        }
-        Ok(Some(traced))
+            let reached = file.with_extension(format!("reached-{thread}"));
+            let one = self.trace_one(test, &reached)?;
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.1.write_all(write_line(test, &one).as_bytes())?;
+            found.0.insert(test.clone(), one);
+            Ok(())
+        })?;
+        let (traced, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let is_complete = left.iter().all(|test| traced.contains_key(test));
+        Ok(is_complete.then_some(traced))
     }
 
-    fn trace_one(&self, test: &Test, reached: &Path) -> Result<Traced, Box<dyn std::error::Error>> {
+    fn trace_one(&self, test: &Test, reached: &Path) -> Result<Traced, AnyError> {
         fs::write(reached, "")?;
-        let before = process::time_of_children();
         let mut command = self.command(test);
-        let ended = process::run(command.env("MUTANTS_REACHED", reached), LONGEST)?;
+        let (ended, time) = process::run(command.env("MUTANTS_REACHED", reached), LONGEST)?;
         if ended != Ended::Passed {
             return Err(format!("without a mutant, {} fails: {ended:?}", test.name).into());
         }
         let numbers = fs::read_to_string(reached)?;
         Ok(Traced {
-            time: process::time_of_children() - before,
+            time,
             reached: numbers.lines().filter_map(|it| it.parse().ok()).collect(),
         })
     }

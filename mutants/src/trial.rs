@@ -53,7 +53,7 @@ pub fn try_mutant(
 ) -> io::Result<Option<String>> {
     for (test, traced) in tests {
         let limit = FACTOR * traced.time + GRACE;
-        let how = match runner.run(test, mutant, limit)? {
+        let how = match runner.run(test, mutant, limit)?.0 {
             Ended::Passed => continue,
             Ended::Failed => "",
             Ended::TooLong => " (takes more than 10 times as long)",
