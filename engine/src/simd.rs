@@ -139,13 +139,13 @@ mod field;
 #[cfg(feature = "all-filters")]
 mod select;
 
+#[cfg(not(target_family = "wasm"))]
+pub use choose::{Chosen, Interval};
 #[cfg(feature = "all-filters")]
 pub use {
     any_work::AnyVectorWork,
     field::{Field, from_bit, read_words, write_words},
 };
-#[cfg(not(target_family = "wasm"))]
-pub use choose::{Chosen, Interval};
 #[cfg(target_arch = "x86_64")]
 pub use {avx2::Avx2, avx512::Avx512};
 

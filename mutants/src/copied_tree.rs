@@ -112,9 +112,7 @@ impl CopiedTree {
     }
 
     /// Builds the tests of the copy. Returns the numbers of switches that do not compile instead.
-    pub fn build(
-        &self,
-    ) -> Result<Result<TestPrograms, BTreeSet<usize>>, AnyError> {
+    pub fn build(&self) -> Result<Result<TestPrograms, BTreeSet<usize>>, AnyError> {
         let unit = ["--package", "dedupstore", "--lib", "--features", FEATURES];
         let unit = match self.build_one(&unit)? {
             Ok(unit) => unit,
@@ -130,10 +128,7 @@ impl CopiedTree {
         Ok(Ok(TestPrograms { unit, engine }))
     }
 
-    fn build_one(
-        &self,
-        options: &[&str],
-    ) -> Result<Result<PathBuf, BTreeSet<usize>>, AnyError> {
+    fn build_one(&self, options: &[&str]) -> Result<Result<PathBuf, BTreeSet<usize>>, AnyError> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         let mut command = Command::new(cargo);
         command.args(["test", "--no-run"]).args(options);

@@ -29,7 +29,9 @@ impl HashedKeys {
     ) -> &[Observation] {
         self.0.resize(keys.len(), Observation::default());
         match threads {
-            Some(threads) if keys.len() >= SHORTEST_BATCH => threads.hash(hasher, keys, &mut self.0),
+            Some(threads) if keys.len() >= SHORTEST_BATCH => {
+                threads.hash(hasher, keys, &mut self.0)
+            }
             _ => hash(hasher, keys, &mut self.0),
         }
         &self.0

@@ -47,8 +47,9 @@ impl Threads {
     ) {
         let part = keys.len().div_ceil(self.workers.count()).max(1);
         let parts = keys.chunks(part).zip(observations.chunks_mut(part));
-        self.workers
-            .run(parts, |(keys, observations)| hash(hasher, keys, observations));
+        self.workers.run(parts, |(keys, observations)| {
+            hash(hasher, keys, observations)
+        });
     }
 }
 

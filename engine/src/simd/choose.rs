@@ -91,8 +91,10 @@ fn choose_eights<T>(
         let numbers = unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) };
         let mask = _mm512_cmple_epu64_mask(_mm512_sub_epi64(numbers, first), most);
         let room = chosen.count..chosen.count + TOGETHER;
-        let (to_numbers, to_positions) =
-            (&mut chosen.numbers[room.clone()], &mut chosen.positions[room]);
+        let (to_numbers, to_positions) = (
+            &mut chosen.numbers[room.clone()],
+            &mut chosen.positions[room],
+        );
         // SAFETY: each writes the bytes of eight elements, which need not be aligned.
         unsafe {
             _mm512_storeu_si512(

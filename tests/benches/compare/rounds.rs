@@ -12,7 +12,8 @@ pub struct Times(Vec<f64>);
 impl Times {
     /// Adds a round in which so many keys took the time since `started`.
     pub fn add(&mut self, started: Instant, keys: usize) {
-        self.0.push(started.elapsed().as_nanos() as f64 / keys as f64);
+        self.0
+            .push(started.elapsed().as_nanos() as f64 / keys as f64);
     }
 
     pub fn median(&self) -> f64 {

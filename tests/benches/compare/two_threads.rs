@@ -75,7 +75,9 @@ pub fn compare_urls(size_mib: u64, rounds: usize) {
             times[which].add(started, KEYS_PER_ROUND);
         }
     }
-    println!("\n{size_mib} MiB, {rounds} rounds of {KEYS_PER_ROUND} URLs of 64 bytes, hashing included");
+    println!(
+        "\n{size_mib} MiB, {rounds} rounds of {KEYS_PER_ROUND} URLs of 64 bytes, hashing included"
+    );
     println!(
         "{:<40} {:>8} {:>12} {:>12}",
         "ns/key", "1 thread", "2 threads", "× one thread"
