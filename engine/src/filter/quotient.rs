@@ -87,8 +87,10 @@ pub(super) const COVERED: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Quotient {
     pub(super) tables: Arc<[QuotientTable]>,
-    /// Whether its table is a [usual](QuotientTable::is_usual) one.
+    /// Whether there is one table only, a [usual](QuotientTable::is_usual) one.
     pub(super) is_usual: bool,
+    /// The last table once more, where the loop over a batch reads it without a detour.
+    last: QuotientTable,
     pub(super) vectors: Vectors,
     region_bytes: u64,
     /// The number of bits of a fingerprint, behind the point, that stands for one smallest part.
@@ -98,7 +100,10 @@ pub struct Quotient {
 impl Quotient {
     #[inline(always)]
     pub(super) fn table(&self, registers: &Registers) -> &QuotientTable {
-        self.table_number(registers.own()[SIZE])
+        match self.is_usual {
+            true => &self.last,
+            false => self.table_number(registers.own()[SIZE]),
+        }
     }
 
     #[inline(always)]
@@ -113,7 +118,7 @@ impl Quotient {
     }
 
     pub(super) fn last_table(&self) -> &QuotientTable {
-        self.table_number(u64::MAX)
+        &self.last
     }
 
     /// Returns the number of smallest parts for which a fingerprint stands.
@@ -269,6 +274,7 @@ impl Filter for Quotient {
         Ok(Quotient {
             region_bytes: (HEADER_BYTES + largest) as u64,
             is_usual: matches!(&tables[..], [table] if table.is_usual()),
+            last: tables.last().copied().unwrap_or(QuotientTable::NONE),
             tables: tables.into(),
             vectors: Vectors::Portable,
             deepest: FINGERPRINT_BITS - 1 - first.ilog2(),
@@ -343,10 +349,9 @@ impl Filter for Quotient {
         _: Generator,
         observation: Observation,
     ) -> Verdict {
-        let table = self.table(registers);
         match self.is_usual {
-            true => self.observe_in(table.with_constants(), region, registers, observation),
-            false => self.observe_in(*table, region, registers, observation),
+            true => self.observe_in(self.last.with_constants(), region, registers, observation),
+            false => self.observe_in(*self.table(registers), region, registers, observation),
         }
     }
 
@@ -441,16 +446,15 @@ impl Filter for Quotient {
 
     #[inline(always)]
     fn prefetch(&self, region: &[u8], _: Generator, fingerprint: Fingerprint) {
-        let table = self.table_in(region);
         match self.is_usual {
-            true => table
-                .with_constants()
-                .prefetch(&region[HEADER_BYTES..], fingerprint),
-            false => table.prefetch(&region[HEADER_BYTES..], fingerprint),
+            true => (self.last.with_constants()).prefetch(region, HEADER_BYTES, fingerprint),
+            false => (self.table_in(region)).prefetch(region, HEADER_BYTES, fingerprint),
         }
     }
 
-    /// If the last slots of a block are in use, the next block may be needed too.
+    /// If the last slots of a block are in use, the next block may be needed too. Below two thirds of
+    /// the capacity, fewer than one block in twenty is so full, and looking for it takes longer than
+    /// waiting for the next one.
     #[inline(always)]
     fn prefetch_dependent(
         &self,
@@ -460,13 +464,13 @@ impl Filter for Quotient {
         fingerprint: Fingerprint,
     ) {
         let table = self.table(registers);
-        // In an emptier table few blocks are full.
-        if 2 * registers.occupied() < table.capacity() {
+        if 3 * registers.occupied() < 2 * table.capacity() {
             return;
         }
+        let body = &region[HEADER_BYTES..];
         match self.is_usual {
-            true => (table.with_constants()).prefetch_next(&region[HEADER_BYTES..], fingerprint),
-            false => table.prefetch_next(&region[HEADER_BYTES..], fingerprint),
+            true => (table.with_constants()).prefetch_next(body, fingerprint),
+            false => table.prefetch_next(body, fingerprint),
         }
     }
 }

@@ -42,14 +42,14 @@ const LAST_SLOTS: u32 = 3;
 const LATER_BLOCKS: u64 = 4;
 
 impl QuotientTable {
-    /// Prefetches the block of a key.
+    /// Prefetches the block of a key, in a region in which block 0 begins at `first_byte`.
     #[inline(always)]
-    pub fn prefetch(&self, bytes: &[u8], fingerprint: Fingerprint) {
+    pub fn prefetch(&self, region: &[u8], first_byte: usize, fingerprint: Fingerprint) {
         let layout = self.layout();
         let (quotient, _) = self.place(fingerprint);
-        let block = layout.byte_of(layout.block_of(quotient));
+        let block = first_byte + layout.byte_of(layout.block_of(quotient));
         for line in (0..layout.bytes()).step_by(CACHE_LINE_BYTES) {
-            prefetch(bytes, block + line);
+            prefetch(region, block + line);
         }
     }
 
