@@ -126,6 +126,21 @@ macro_rules! implement_line_vectors {
     };
 }
 
+/// A `match` on [`Vectors`]. The second arm stands for all forms that the target may have, and is
+/// compiled for each of them.
+macro_rules! match_vectors {
+    ($vectors:expr, Portable => $portable:expr, $form:ident => $work:expr $(,)?) => {
+        match $vectors {
+            $crate::simd::Vectors::Portable => $portable,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Vectors::Avx2($form) => $work,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Vectors::Avx512($form) => $work,
+        }
+    };
+}
+pub(crate) use match_vectors;
+
 #[cfg(feature = "all-filters")]
 mod any_work;
 #[cfg(target_arch = "x86_64")]
@@ -181,14 +196,12 @@ impl Vectors {
     /// Returns all that the processor has.
     #[cfg(test)]
     pub fn all_detected() -> Vec<Self> {
-        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
-        let mut all = vec![Vectors::Portable];
+        let all = std::iter::once(Vectors::Portable);
         #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(Avx2::detected().map(Vectors::Avx2));
-            all.extend(Avx512::detected().map(Vectors::Avx512));
-        }
-        all
+        let all = all
+            .chain(Avx2::detected().map(Vectors::Avx2))
+            .chain(Avx512::detected().map(Vectors::Avx512));
+        all.collect()
     }
 }
 
@@ -203,7 +216,6 @@ pub fn word_position(number: u64, index: u32) -> u64 {
 }
 
 /// Returns a bit for each word that has one of the first `count` positions of a number.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn words_of(count: u32, number: u64) -> u8 {
     match count {
@@ -214,7 +226,6 @@ fn words_of(count: u32, number: u64) -> u8 {
 
 /// Work that is compiled for vector instructions, as far as it is inlined. A closure would not do:
 /// a large one is not inlined.
-#[cfg(target_arch = "x86_64")]
 pub trait VectorWork<V> {
     /// Does the work. Implementations must be `inline(always)`.
     fn run(self, vectors: V);
@@ -222,7 +233,6 @@ pub trait VectorWork<V> {
 
 /// The bits of a cache line in vector registers. A value of an implementing type exists only if
 /// the processor has the instructions.
-#[cfg(target_arch = "x86_64")]
 pub trait LineVectors: Copy + Into<Vectors> {
     /// The 512 bits of a cache line.
     type Bits: Copy;
@@ -276,7 +286,7 @@ pub trait LineVectors: Copy + Into<Vectors> {
     fn has_word_above(self, bits: Self::Bits, most: u32) -> bool;
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::Generator;
@@ -371,11 +381,11 @@ mod tests {
     #[test]
     fn lines_in_registers_agree_with_single_bits() {
         for vectors in Vectors::all_detected() {
-            match vectors {
-                Vectors::Portable => {}
-                Vectors::Avx2(vectors) => agrees_with_single_bits(vectors),
-                Vectors::Avx512(vectors) => agrees_with_single_bits(vectors),
-            }
+            match_vectors!(
+                vectors,
+                Portable => {},
+                vectors => agrees_with_single_bits(vectors),
+            );
         }
     }
 }
