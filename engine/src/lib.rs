@@ -80,7 +80,10 @@
 
 // Without all filters, and without vector instructions, some code has no user.
 #![cfg_attr(
-    any(not(feature = "all-filters"), not(target_arch = "x86_64")),
+    any(
+        not(feature = "all-filters"),
+        not(any(target_arch = "x86_64", target_arch = "aarch64"))
+    ),
     allow(dead_code)
 )]
 

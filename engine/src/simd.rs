@@ -9,7 +9,7 @@
 
 /// Implements [`LineVectors`] by functions of the same names that are compiled for the
 /// instructions, and `run` and the parts of `bits` likewise.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! implement_line_vectors {
     ($vectors:ident, $bits:ty) => {
         impl LineVectors for $vectors {
@@ -136,6 +136,8 @@ macro_rules! match_vectors {
             $crate::simd::Vectors::Avx2($form) => $work,
             #[cfg(target_arch = "x86_64")]
             $crate::simd::Vectors::Avx512($form) => $work,
+            #[cfg(target_arch = "aarch64")]
+            $crate::simd::Vectors::Neon($form) => $work,
         }
     };
 }
@@ -151,11 +153,15 @@ mod avx512;
 mod choose;
 #[cfg(feature = "all-filters")]
 mod field;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(feature = "all-filters")]
 mod select;
 
 #[cfg(not(target_family = "wasm"))]
 pub use choose::{Chosen, Interval};
+#[cfg(target_arch = "aarch64")]
+pub use neon::Neon;
 #[cfg(feature = "all-filters")]
 pub use {
     any_work::AnyVectorWork,
@@ -175,6 +181,9 @@ pub enum Vectors {
     /// 512 bits, with an instruction that counts bits.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    /// 128 bits, with an instruction that counts the bits of bytes.
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
 }
 
 impl Vectors {
@@ -190,6 +199,10 @@ impl Vectors {
                 return Vectors::Avx2(avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(neon) = Neon::detected() {
+            return Vectors::Neon(neon);
+        }
         Vectors::Portable
     }
 
@@ -201,6 +214,8 @@ impl Vectors {
         let all = all
             .chain(Avx2::detected().map(Vectors::Avx2))
             .chain(Avx512::detected().map(Vectors::Avx512));
+        #[cfg(target_arch = "aarch64")]
+        let all = all.chain(Neon::detected().map(Vectors::Neon));
         all.collect()
     }
 }
