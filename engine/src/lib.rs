@@ -78,8 +78,14 @@
 //! and no global randomness, and it builds for WebAssembly. The same state and the same
 //! observations give the same bytes on every target.
 
-// Without all filters, some code has no user.
-#![cfg_attr(not(feature = "all-filters"), allow(dead_code))]
+// Without all filters, and without vector instructions, some code has no user.
+#![cfg_attr(
+    any(
+        not(feature = "all-filters"),
+        not(any(target_arch = "x86_64", target_arch = "aarch64"))
+    ),
+    allow(dead_code)
+)]
 
 pub mod advise;
 pub mod audit;

@@ -9,7 +9,7 @@
 
 /// Implements [`LineVectors`] by functions of the same names that are compiled for the
 /// instructions, and `run` and the parts of `bits` likewise.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! implement_line_vectors {
     ($vectors:ident, $bits:ty) => {
         impl LineVectors for $vectors {
@@ -126,6 +126,23 @@ macro_rules! implement_line_vectors {
     };
 }
 
+/// A `match` on [`Vectors`]. The second arm stands for all forms that the target may have, and is
+/// compiled for each of them.
+macro_rules! match_vectors {
+    ($vectors:expr, Portable => $portable:expr, $form:ident => $work:expr $(,)?) => {
+        match $vectors {
+            $crate::simd::Vectors::Portable => $portable,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Vectors::Avx2($form) => $work,
+            #[cfg(target_arch = "x86_64")]
+            $crate::simd::Vectors::Avx512($form) => $work,
+            #[cfg(target_arch = "aarch64")]
+            $crate::simd::Vectors::Neon($form) => $work,
+        }
+    };
+}
+pub(crate) use match_vectors;
+
 #[cfg(feature = "all-filters")]
 mod any_work;
 #[cfg(target_arch = "x86_64")]
@@ -136,11 +153,15 @@ mod avx512;
 mod choose;
 #[cfg(feature = "all-filters")]
 mod field;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(feature = "all-filters")]
 mod select;
 
 #[cfg(not(target_family = "wasm"))]
 pub use choose::{Chosen, Interval};
+#[cfg(target_arch = "aarch64")]
+pub use neon::Neon;
 #[cfg(feature = "all-filters")]
 pub use {
     any_work::AnyVectorWork,
@@ -160,6 +181,9 @@ pub enum Vectors {
     /// 512 bits, with an instruction that counts bits.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    /// 128 bits, with an instruction that counts the bits of bytes.
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
 }
 
 impl Vectors {
@@ -175,20 +199,24 @@ impl Vectors {
                 return Vectors::Avx2(avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(neon) = Neon::detected() {
+            return Vectors::Neon(neon);
+        }
         Vectors::Portable
     }
 
     /// Returns all that the processor has.
     #[cfg(test)]
     pub fn all_detected() -> Vec<Self> {
-        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
-        let mut all = vec![Vectors::Portable];
+        let all = std::iter::once(Vectors::Portable);
         #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(Avx2::detected().map(Vectors::Avx2));
-            all.extend(Avx512::detected().map(Vectors::Avx512));
-        }
-        all
+        let all = all
+            .chain(Avx2::detected().map(Vectors::Avx2))
+            .chain(Avx512::detected().map(Vectors::Avx512));
+        #[cfg(target_arch = "aarch64")]
+        let all = all.chain(Neon::detected().map(Vectors::Neon));
+        all.collect()
     }
 }
 
@@ -203,7 +231,6 @@ pub fn word_position(number: u64, index: u32) -> u64 {
 }
 
 /// Returns a bit for each word that has one of the first `count` positions of a number.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn words_of(count: u32, number: u64) -> u8 {
     match count {
@@ -214,7 +241,6 @@ fn words_of(count: u32, number: u64) -> u8 {
 
 /// Work that is compiled for vector instructions, as far as it is inlined. A closure would not do:
 /// a large one is not inlined.
-#[cfg(target_arch = "x86_64")]
 pub trait VectorWork<V> {
     /// Does the work. Implementations must be `inline(always)`.
     fn run(self, vectors: V);
@@ -222,7 +248,6 @@ pub trait VectorWork<V> {
 
 /// The bits of a cache line in vector registers. A value of an implementing type exists only if
 /// the processor has the instructions.
-#[cfg(target_arch = "x86_64")]
 pub trait LineVectors: Copy + Into<Vectors> {
     /// The 512 bits of a cache line.
     type Bits: Copy;
@@ -276,7 +301,7 @@ pub trait LineVectors: Copy + Into<Vectors> {
     fn has_word_above(self, bits: Self::Bits, most: u32) -> bool;
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::Generator;
@@ -371,11 +396,11 @@ mod tests {
     #[test]
     fn lines_in_registers_agree_with_single_bits() {
         for vectors in Vectors::all_detected() {
-            match vectors {
-                Vectors::Portable => {}
-                Vectors::Avx2(vectors) => agrees_with_single_bits(vectors),
-                Vectors::Avx512(vectors) => agrees_with_single_bits(vectors),
-            }
+            match_vectors!(
+                vectors,
+                Portable => {},
+                vectors => agrees_with_single_bits(vectors),
+            );
         }
     }
 }

@@ -13,6 +13,7 @@ const UNSAFE_MODULES: &[&str] = &[
     "engine/src/simd/avx2.rs",
     "engine/src/simd/avx512.rs",
     "engine/src/simd/field.rs",
+    "engine/src/simd/neon.rs",
     "engine/src/simd/select.rs",
     "engine/src/store/disk/live_region.rs",
     "engine/src/store/disk/log_window.rs",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::page;
-use crate::step::{self, Outcome, command, exists, root, run, target_directory};
+use crate::step::{self, Outcome, command, root, run, target_directory};
 
 const NAMES: [&str; 4] = [
     "chromium",
@@ -75,17 +75,7 @@ fn find_or_install() -> Outcome<PathBuf> {
     if let Some(found) = find() {
         return Ok(found);
     }
-    // Debian-based systems, if this user may install packages.
-    if exists("apt-get") {
-        for arguments in [
-            &["update", "--quiet"][..],
-            &["install", "--quiet", "--yes", "chromium"],
-        ] {
-            let mut apt = step::command("apt-get", arguments);
-            apt.env("DEBIAN_FRONTEND", "noninteractive");
-            run("install chromium", apt)?;
-        }
-    }
+    step::install_packages(&["chromium"])?;
     find().ok_or_else(|| {
         "the browser tests need Chromium or Chrome: install it, or set CHROMIUM to its path".into()
     })

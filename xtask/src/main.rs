@@ -4,6 +4,7 @@ mod bench;
 mod browser;
 mod campaigns;
 mod dist;
+mod emulate;
 mod format;
 mod fuzz;
 mod install;
@@ -30,6 +31,8 @@ cargo xtask COMMAND
   interleavings [--schedules N] [--seed N] [--replay SEED]  explore the interleavings of the
                 threads of stores and servers, with crashes
   sanitize      [thread] [address] [miri]  run tests under sanitizers and Miri; needs nightly Rust
+  emulate       run the engine's unit tests of filters and vectors, and the conformance tests, for
+                64-bit ARM under qemu
   siege         [--minutes N] [--seed N]  attack the command line: kills, full disks, damaged stores
   serve         COMMAND  attack or measure `serve`: kills, frames, crowd, bench, checkpoint
   cluster-bench  [scale [--OPTION VALUE…]]  measure a store on Redis beside SADD, or print the tables
@@ -60,8 +63,8 @@ cargo xtask COMMAND
   python-bench  measure the Python package
   scrapy-campaign  kill crawls 20 times; no page may be lost (a few minutes)
 
-Missing tools (the wasm32 target, npm packages, a browser, redis-server and clients of Redis) are
-installed if possible.";
+Missing tools (targets of the compiler, npm packages, a browser, redis-server and clients of Redis,
+qemu) are installed if possible.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         ["crash", ref options @ ..] => campaigns::crash(options),
         ["interleavings", ref options @ ..] => campaigns::interleavings(options),
         ["sanitize", ref names @ ..] => sanitize::sanitize(names),
+        ["emulate"] => emulate::emulate(),
         ["siege", ref options @ ..] => campaigns::siege(options),
         ["serve", ref options @ ..] => campaigns::serve(options),
         ["cluster-bench", ref options @ ..] => campaigns::cluster_bench(options),

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use crate::step::{Outcome, command, exists, root, run, target_directory};
+use crate::step::{Outcome, command, exists, install_packages, root, run, target_directory};
 
 /// The version of redis-py.
 const REDIS_PY: &str = "redis==7.1.0";
@@ -24,15 +24,8 @@ pub fn ensure() -> Outcome {
 
 /// Installs redis-server if it is missing, on Debian-based systems.
 pub fn ensure_server() -> Outcome {
-    if !exists("redis-server") && exists("apt-get") {
-        for arguments in [
-            &["update", "--quiet"][..],
-            &["install", "--quiet", "--yes", "redis-server"],
-        ] {
-            let mut apt = command("apt-get", arguments);
-            apt.env("DEBIAN_FRONTEND", "noninteractive");
-            run("install redis-server", apt)?;
-        }
+    if !exists("redis-server") {
+        install_packages(&["redis-server"])?;
     }
     match exists("redis-server") {
         true => Ok(()),

@@ -114,6 +114,30 @@ pub fn in_parallel(sequences: &[Sequence]) -> Outcome {
     }
 }
 
+/// Installs packages on Debian-based systems, if this user may. Does nothing on others.
+pub fn install_packages(packages: &[&str]) -> Outcome {
+    if !exists("apt-get") {
+        return Ok(());
+    }
+    let install = ["install", "--quiet", "--yes"];
+    for arguments in [&["update", "--quiet"][..], &[&install, packages].concat()] {
+        let mut apt = command("apt-get", arguments);
+        apt.env("DEBIAN_FRONTEND", "noninteractive");
+        run(&format!("install {}", packages.join(", ")), apt)?;
+    }
+    Ok(())
+}
+
+/// Installs a target of the compiler if rustup is there; without rustup the compiler reports what
+/// is missing.
+pub fn ensure_target(target: &str) -> Outcome {
+    if !exists("rustup") {
+        return Ok(());
+    }
+    let add = command("rustup", &["target", "add", target]);
+    run(&format!("target {target}"), add)
+}
+
 /// Returns whether a program can be started.
 pub fn exists(program: &str) -> bool {
     let mut probe = Command::new(program_file(program));

@@ -5,19 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::step::{Outcome, cargo, command, exists, root, run, target_directory};
+use crate::step::{self, Outcome, cargo, command, root, run, target_directory};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Installs the target if rustup is there; without rustup the compiler reports what is missing.
+/// Installs the target if it is missing.
 pub fn ensure_target() -> Outcome {
-    if !exists("rustup") {
-        return Ok(());
-    }
-    run(
-        "wasm32 target",
-        command("rustup", &["target", "add", TARGET]),
-    )
+    step::ensure_target(TARGET)
 }
 
 /// Builds the engine twice: the small module that the page loads first, and the complete one

@@ -4,8 +4,7 @@ use super::sample_mask::SampleMask;
 use super::{Filter, LoggedObservations, Observation, Registers, Verdict};
 use crate::prefetch;
 use crate::region::Region;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{LineVectors, VectorWork, Vectors};
+use crate::simd::{LineVectors, VectorWork, Vectors, match_vectors};
 
 /// How many observations ahead memory is prefetched: far enough that as many requests are in flight
 /// as the processor can wait for, near enough that the cache line is still in the second-level cache
@@ -35,13 +34,12 @@ pub(super) trait BatchLoop<F> {
 /// gets the widest that the processor has.
 #[inline(always)]
 pub(super) fn specialized<F: Filter>(filter: &F, batch: impl BatchLoop<F>) {
-    #[cfg(target_arch = "x86_64")]
     if filter.uses_vectors() {
-        match Vectors::detected() {
-            Vectors::Portable => {}
-            Vectors::Avx2(vectors) => return vectors.run(WithVectors { filter, batch }),
-            Vectors::Avx512(vectors) => return vectors.run(WithVectors { filter, batch }),
-        }
+        match_vectors!(
+            Vectors::detected(),
+            Portable => {},
+            vectors => return vectors.run(WithVectors { filter, batch }),
+        );
     }
     with_constants(filter, batch);
 }
@@ -57,13 +55,11 @@ fn with_constants<F: Filter>(filter: &F, batch: impl BatchLoop<F>) {
 
 /// A loop over a batch that is compiled for vectors. Constants are chosen inside: constants outside
 /// of the function for the instructions would be variables in it.
-#[cfg(target_arch = "x86_64")]
 struct WithVectors<'a, F, B> {
     filter: &'a F,
     batch: B,
 }
 
-#[cfg(target_arch = "x86_64")]
 impl<F: Filter, B: BatchLoop<F>, V: LineVectors> VectorWork<V> for WithVectors<'_, F, B> {
     #[inline(always)]
     fn run(self, vectors: V) {

@@ -25,7 +25,6 @@ use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
-#[cfg(target_arch = "x86_64")]
 use crate::simd::LineVectors;
 
 /// The blocked Bloom filter with a load cap.
@@ -84,13 +83,11 @@ impl Places for Anywhere {
         bit_positions(k, next_number)
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn bits<V: LineVectors>(vectors: V, k: u32, next_number: impl FnMut() -> u64) -> V::Bits {
         vectors.bits(k, next_number)
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn count<V: LineVectors>(vectors: V, bits: V::Bits) -> u32 {
         vectors.count(bits)

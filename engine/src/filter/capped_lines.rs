@@ -18,9 +18,7 @@ use crate::bytes::{bit, clear_bit, count_ones, set_bit};
 use crate::fingerprint::{Fingerprint, Probes};
 use crate::region::Region;
 use crate::rng::Generator;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::LineVectors;
-use crate::simd::Vectors;
+use crate::simd::{LineVectors, Vectors, match_vectors};
 
 /// Which bits of a cache line belong to a key, and what the filter is called.
 pub trait Places: Copy + Debug + 'static {
@@ -37,11 +35,9 @@ pub trait Places: Copy + Debug + 'static {
     fn positions(k: u32, next_number: impl FnMut() -> u64) -> impl Iterator<Item = u64>;
 
     /// Returns the bits at these positions.
-    #[cfg(target_arch = "x86_64")]
     fn bits<V: LineVectors>(vectors: V, k: u32, next_number: impl FnMut() -> u64) -> V::Bits;
 
     /// Counts bits of one key.
-    #[cfg(target_arch = "x86_64")]
     fn count<V: LineVectors>(vectors: V, bits: V::Bits) -> u32;
 
     /// Returns the probability that a key has not a given bit of its cache line.
@@ -120,7 +116,6 @@ impl<P: Places> CappedLines<P> {
     /// Does the same as [`observe_line`](CappedLines::observe_line), with the whole line in registers.
     /// In plain memory a Seen key writes its line unchanged: no branch depends on the verdict, and
     /// the branch for lines beyond the cap is rarely mispredicted.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn observe_vector<V: LineVectors, R: Region + ?Sized>(
         &self,
@@ -297,17 +292,11 @@ impl<P: Places> Filter for CappedLines<P> {
         let lines = self.lines.starting_at(first_row);
         let (at, probes) = lines.locate(observation.fingerprint);
         let occupied = registers.occupied_mut();
-        match self.vectors {
-            Vectors::Portable => self.observe_line(region, at, occupied, probes, generator),
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx2(vectors) => {
-                self.observe_vector(vectors, region, at, occupied, probes, generator)
-            }
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx512(vectors) => {
-                self.observe_vector(vectors, region, at, occupied, probes, generator)
-            }
-        }
+        match_vectors!(
+            self.vectors,
+            Portable => self.observe_line(region, at, occupied, probes, generator),
+            vectors => self.observe_vector(vectors, region, at, occupied, probes, generator),
+        )
     }
 
     fn contains(&self, region: &[u8], _: &Registers, fingerprint: Fingerprint) -> Verdict {

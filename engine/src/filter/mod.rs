@@ -138,7 +138,6 @@ mod stamps;
 mod suggested_values;
 #[cfg_attr(target_family = "wasm", path = "no_threads.rs")]
 mod threads;
-#[cfg(target_arch = "x86_64")]
 mod timer_lines;
 mod union;
 #[cfg(feature = "all-filters")]

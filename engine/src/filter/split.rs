@@ -28,9 +28,7 @@ use super::citation::Citation;
 use super::descriptor::{Descriptor, Needs, Origin, PossibleErrors};
 use super::drawing::Drawing;
 use super::parameter::Parameter;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::LineVectors;
-use crate::simd::word_position;
+use crate::simd::{LineVectors, word_position};
 
 /// The split-block Bloom filter with a load cap.
 pub type Split = CappedLines<OnePerWord>;
@@ -94,14 +92,12 @@ impl Places for OnePerWord {
         (0..k).map(move |index| word_position(number, index))
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn bits<V: LineVectors>(vectors: V, k: u32, mut next_number: impl FnMut() -> u64) -> V::Bits {
         vectors.one_per_word(k, next_number())
     }
 
     /// A word with bits has one.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn count<V: LineVectors>(vectors: V, bits: V::Bits) -> u32 {
         vectors.words_in_use(bits)

@@ -8,7 +8,6 @@ use super::bloom_rate::BloomCells;
 use super::cache_lines::{CACHE_LINE_BITS, CACHE_LINE_BYTES, CacheLines};
 use super::stamp_sweep::{self, ExpiredStamps, sweep_lines, sweep_word};
 use super::stamps::{StampWindow, Stamps};
-#[cfg(target_arch = "x86_64")]
 use super::timer_lines::{TIMER_BITS, TimerLines};
 use super::window_union::{Alignment, StampRanks};
 use super::{BuildError, EvidenceCell, FilterSpec, Registers, Rows};
@@ -340,7 +339,6 @@ impl StampCells {
     }
 
     /// Returns the cells for vectors, if a key's cells are in one cache line and have four bits.
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub fn timer_lines(&self) -> Option<TimerLines> {
         let Layout::Blocked { lines, .. } = self.layout else {

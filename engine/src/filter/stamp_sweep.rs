@@ -178,7 +178,6 @@ pub(super) fn advance(
 }
 
 /// Whether a New verdict would advance the base or sweep.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn is_due(registers: &Registers, now: u64) -> bool {
     let (next, end) = WindowRegisters::sweep(registers);

@@ -40,7 +40,7 @@ use super::{
 use crate::fingerprint::Fingerprint;
 use crate::region::Region;
 use crate::rng::Generator;
-use crate::simd::Vectors;
+use crate::simd::{Vectors, match_vectors};
 
 /// The geometry of the filter.
 #[derive(Clone, Debug)]
@@ -184,7 +184,6 @@ impl Filter for Window {
         })
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn uses_vectors(&self) -> bool {
         self.equal < 2 && self.cells.timer_lines().is_some()
@@ -261,19 +260,14 @@ impl Filter for Window {
         observation: Observation,
     ) -> Verdict {
         let fingerprint = observation.fingerprint;
-        #[cfg(target_arch = "x86_64")]
-        if let Some(lines) = self.cells.timer_lines() {
-            let now = self.clock.now(registers);
-            match self.vectors {
-                Vectors::Portable => {}
-                Vectors::Avx2(vectors) => {
-                    return lines.observe(vectors, region, registers, now, fingerprint);
-                }
-                Vectors::Avx512(vectors) => {
-                    return lines.observe(vectors, region, registers, now, fingerprint);
-                }
-            }
-        }
+        match_vectors!(
+            self.vectors,
+            Portable => {},
+            vectors => if let Some(lines) = self.cells.timer_lines() {
+                let now = self.clock.now(registers);
+                return lines.observe(vectors, region, registers, now, fingerprint);
+            },
+        );
         self.observe_in(self.cells, region, registers, fingerprint)
     }
 
@@ -287,19 +281,14 @@ impl Filter for Window {
         observation: Observation,
     ) -> Verdict {
         let cells = self.cells.starting_at(first_row);
-        #[cfg(target_arch = "x86_64")]
-        if let Some(lines) = cells.timer_lines() {
-            let (now, fingerprint) = (self.clock.now(registers), observation.fingerprint);
-            match self.vectors {
-                Vectors::Portable => {}
-                Vectors::Avx2(vectors) => {
-                    return lines.observe_in_rows(vectors, region, registers, now, fingerprint);
-                }
-                Vectors::Avx512(vectors) => {
-                    return lines.observe_in_rows(vectors, region, registers, now, fingerprint);
-                }
-            }
-        }
+        match_vectors!(
+            self.vectors,
+            Portable => {},
+            vectors => if let Some(lines) = cells.timer_lines() {
+                let (now, fingerprint) = (self.clock.now(registers), observation.fingerprint);
+                return lines.observe_in_rows(vectors, region, registers, now, fingerprint);
+            },
+        );
         let window = cells.stamps.window_at(registers, self.clock.now(registers));
         if cells.are_in_window(region.bytes(), window, observation.fingerprint) {
             return Verdict::Seen;

@@ -1,9 +1,7 @@
 //! Work that is compiled for vector instructions, but outside of the loop that needs it: what is
 //! rare and large would slow down the rest of the loop.
 
-use super::Vectors;
-#[cfg(target_arch = "x86_64")]
-use super::{LineVectors, VectorWork};
+use super::{LineVectors, VectorWork, Vectors};
 
 /// Work that can be compiled for any vector instructions, or for none.
 pub trait AnyVectorWork {
@@ -15,17 +13,14 @@ impl Vectors {
     /// Does work that is compiled for these instructions.
     #[inline]
     pub fn run(self, work: impl AnyVectorWork) {
-        match self {
-            Vectors::Portable => work.run(self),
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx2(vectors) => vectors.run(work),
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx512(vectors) => vectors.run(work),
-        }
+        match_vectors!(
+            self,
+            Portable => work.run(self),
+            vectors => vectors.run(work),
+        );
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 impl<V: LineVectors, W: AnyVectorWork> VectorWork<V> for W {
     #[inline(always)]
     fn run(self, vectors: V) {
