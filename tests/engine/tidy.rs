@@ -12,6 +12,7 @@ const UNSAFE_MODULES: &[&str] = &[
     "engine/src/simd.rs",
     "engine/src/simd/avx2.rs",
     "engine/src/simd/avx512.rs",
+    "engine/src/simd/choose.rs",
     "engine/src/simd/field.rs",
     "engine/src/simd/neon.rs",
     "engine/src/simd/select.rs",
