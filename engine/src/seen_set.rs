@@ -1,15 +1,19 @@
 //! A seen-set in memory.
 
+mod create_error;
+
 use std::ops::{Deref, DerefMut};
 
 use crate::audit::{AuditReport, AuditedFilter};
 use crate::byte_size::{ByteSize, ByteSizeError};
 use crate::filter::{
-    AnyFilter, BuildError, CannotForget, ClockReport, DEFAULT_MEMORY, FilterSpec, HashedKeys,
-    Observation, ObservationTime, Registers, SpecError, Threads, Verdict, tick_of,
+    AnyFilter, CannotForget, ClockReport, DEFAULT_MEMORY, FilterSpec, HashedKeys, Observation,
+    ObservationTime, Registers, SpecError, Threads, Verdict, tick_of,
 };
 use crate::fingerprint::{Fingerprint, KeyHasher};
-use crate::region::{Memory, OutOfMemory, Region};
+use crate::region::{Memory, Region};
+
+pub use create_error::CreateError;
 
 /// The keys observed so far, in bounded memory.
 ///
@@ -37,45 +41,6 @@ pub struct SeenSet<M = Memory> {
     machine_seconds: Option<u32>,
     threads: Option<Threads>,
     hashed: HashedKeys,
-}
-
-/// The reason why a set cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CreateError {
-    /// The filter cannot be built in this memory size.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The operating system has not enough memory.
-    #[error(transparent)]
-    OutOfMemory(#[from] OutOfMemory),
-    /// The memory or the audit was given as something that is no size.
-    #[error(transparent)]
-    Size(#[from] ByteSizeError),
-    /// The audit is larger than the format of a store allows.
-    #[error("an audit has at most {maximum} bytes; {requested} were requested")]
-    AuditTooLarge {
-        /// The size requested, in bytes.
-        requested: u64,
-        /// The largest size, in bytes.
-        maximum: u64,
-    },
-    /// The filter uses a key's number as its fingerprint, and these keys are not numbers.
-    #[error("{filter} works only on keys that are the numbers 0, 1, 2 and so on")]
-    NumbersOnly {
-        /// The filter, in its text form.
-        filter: String,
-    },
-    /// The region given to [`SeenSetBuilder::resume`] has the wrong length.
-    #[error("{filter} needs a region of {expected} bytes; {found} were given")]
-    RegionLength {
-        /// The filter, in its text form.
-        filter: String,
-        /// The length that the filter needs, in bytes.
-        expected: usize,
-        /// The length given, in bytes.
-        found: usize,
-    },
 }
 
 /// Builds the filter of a spec with its audit. Fails if the filter works on numbers only.
