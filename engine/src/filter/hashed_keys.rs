@@ -1,6 +1,5 @@
 //! Hashes the keys of a batch, with the threads that observe it.
 
-use super::threads::SHORTEST_BATCH;
 use super::{Observation, Threads};
 use crate::fingerprint::KeyHasher;
 
@@ -29,10 +28,8 @@ impl HashedKeys {
     ) -> &[Observation] {
         self.0.resize(keys.len(), Observation::default());
         match threads {
-            Some(threads) if keys.len() >= SHORTEST_BATCH => {
-                threads.hash(hasher, keys, &mut self.0)
-            }
-            _ => hash(hasher, keys, &mut self.0),
+            Some(threads) => threads.hash(hasher, keys, &mut self.0),
+            None => hash(hasher, keys, &mut self.0),
         }
         &self.0
     }

@@ -3,9 +3,6 @@
 use super::{AnyFilter, Observation, Registers, SampleMask, Verdict};
 use crate::fingerprint::KeyHasher;
 
-/// One thread observes every batch.
-pub(super) const SHORTEST_BATCH: usize = usize::MAX;
-
 /// There are none.
 #[derive(Debug)]
 #[doc(hidden)]

@@ -13,7 +13,7 @@ use crate::simd::Vectors;
 use crate::workers::Workers;
 
 /// Below this length of a batch, waking a thread costs more than it saves.
-pub(super) const SHORTEST_BATCH: usize = 2048;
+const SHORTEST_BATCH: usize = 2048;
 /// After so many keys, the threads wait for each other, which takes as long as many keys.
 const LONGEST_BATCH: usize = 1 << 20;
 /// A thread looks for its own keys among so many at a time, which stay in its second-level cache.
@@ -38,14 +38,17 @@ impl Threads {
         (workers.count() > 1).then_some(Threads { workers, work })
     }
 
-    /// Hashes keys. Each thread takes a part of them.
+    /// Hashes keys. Each thread takes a part of them, if there are enough.
     pub(super) fn hash<K: AsRef<[u8]> + Sync>(
         &self,
         hasher: KeyHasher,
         keys: &[K],
         observations: &mut [Observation],
     ) {
-        let part = keys.len().div_ceil(self.workers.count()).max(1);
+        if keys.len() < SHORTEST_BATCH {
+            return hash(hasher, keys, observations);
+        }
+        let part = keys.len().div_ceil(self.workers.count());
         let parts = keys.chunks(part).zip(observations.chunks_mut(part));
         self.workers.run(parts, |(keys, observations)| {
             hash(hasher, keys, observations)
