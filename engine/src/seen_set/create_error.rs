@@ -31,7 +31,7 @@ pub enum CreateError {
         /// The filter, in its text form.
         filter: String,
     },
-    /// The region given to [`SeenSetBuilder::resume`] has the wrong length.
+    /// The region given to [`resume`](super::SeenSetBuilder::resume) has the wrong length.
     #[error("{filter} needs a region of {expected} bytes; {found} were given")]
     RegionLength {
         /// The filter, in its text form.
